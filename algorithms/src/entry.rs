@@ -108,7 +108,7 @@ pub fn run<T: Transport>(
 /// The contract of [`Arguments`], as far as one rank can see it.
 #[inline]
 fn debug_assert_fits<T: Transport>(algorithm: &Algorithm, transport: &T, arguments: &Arguments<'_>) {
-    // What the assertions compare would be computed all the same.
+    // Release builds return here, since the operands of the assertions would be computed in them too.
     if !cfg!(debug_assertions) {
         return;
     }
@@ -124,7 +124,7 @@ fn debug_assert_fits<T: Transport>(algorithm: &Algorithm, transport: &T, argumen
     let blocks = |blocks: &[usize], rank: usize| (blocks.iter().sum(), blocks.get(rank).copied().unwrap_or(0));
     let (all_given, own_given): (usize, usize) = blocks(arguments.input_blocks, rank);
     let (all_taken, own_taken): (usize, usize) = blocks(arguments.output_blocks, rank);
-    // What this rank cannot know is taken as it is.
+    // Lengths that this rank cannot know are taken from its buffers.
     let expected = match algorithm.collective {
         Collective::Barrier => (0, 0),
         Collective::Bcast => (0, output),

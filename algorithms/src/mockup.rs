@@ -35,7 +35,7 @@ impl Mockup {
         if n_bytes == 0 {
             0
         } else if is_padded {
-            // What is padded has a copy at both ends.
+            // Beside the data between the calls, padding takes a copy of the input and one of the output.
             scratch::kept(n_bytes.saturating_add(row_bytes)).saturating_mul(3)
         } else {
             scratch::kept(between)

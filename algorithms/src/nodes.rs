@@ -1,4 +1,4 @@
-//! Which ranks share a node's memory.
+//! The mapping of ranks to nodes. Ranks of a node share its memory.
 
 /// The ranks of a communicator by node. Nodes are numbered by their lowest ranks, and a node's lowest rank is its leader.
 ///

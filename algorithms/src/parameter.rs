@@ -1,4 +1,4 @@
-//! What can be set of an algorithm.
+//! Tunable parameters of algorithms.
 
 /// An ordered tunable of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

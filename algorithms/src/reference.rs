@@ -1,5 +1,5 @@
-//! What a collective must deliver: one sequential reference for the tests of algorithms and of the layer over MPI, for the worker and for the
-//! verification of plugins.
+//! The sequential reference: the result that a collective must deliver. The tests of the algorithms and of the layer over MPI use it, and so do
+//! the worker and the verification of plugins.
 //!
 //! * [`Call`] says from where each element of a rank's result comes, and which buffers mean anything on a rank: what is neither a result nor
 //!   [undefined](Call::undefined) must be left as it was, the input included.

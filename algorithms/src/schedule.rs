@@ -341,7 +341,7 @@ mod tests {
 
         #[test]
         fn doubling_brings_all_numbers_together(p in 1_usize..300) {
-            // What each active rank holds: a range of numbers, kept consecutive by every round.
+            // The numbers that each active rank holds: a range, which every round keeps consecutive.
             let active = 1 << floor_log2(p);
             let mut held: Vec<_> = (0..active).map(|number| number..number + 1).collect();
             for round in 0..floor_log2(p) as usize {
@@ -381,7 +381,7 @@ mod tests {
         for p in 1..20 {
             for rank in 0..p {
                 assert_eq!(ring_previous(ring_next(rank, p), p), rank);
-                // What the left neighbour sends in a step is what this rank combines in it and sends in the next.
+                // The block that the left neighbour sends in a step is the one that this rank combines in it and sends in the next.
                 for step in 0..p {
                     assert_eq!(
                         ring_block(ring_previous(rank, p), p, step),

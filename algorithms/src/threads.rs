@@ -57,7 +57,7 @@ pub struct Config {
     pub operator: Operator,
     /// Prices of messages and operations.
     pub network: Network,
-    /// Which ranks share a node; none: each is alone.
+    /// The mapping of ranks to nodes. `None` puts each rank on a node of its own.
     pub nodes: Option<Nodes>,
 }
 

@@ -23,8 +23,8 @@ pub trait Transport {
     /// The number of ranks `p`, at least 1.
     fn size(&self) -> usize;
 
-    /// Which ranks share a node; the same on all ranks, all of which ask at the same point of an algorithm, since they may
-    /// have to find it out together.
+    /// The mapping of ranks to nodes, the same on all ranks. The first call may communicate, so all ranks must make it at the
+    /// same point of an algorithm.
     fn nodes(&mut self) -> Result<Arc<Nodes>, TransportError>;
 
     /// Bytes of one element, at least 1; a segment or block boundary may lie only between elements.

@@ -34,7 +34,7 @@ fn counts(p: usize) -> Vec<usize> {
     counts
 }
 
-/// Where a row runs.
+/// The placements of ranks that a row can run on.
 fn places(algorithm: &Algorithm, p: usize) -> Vec<Place> {
     let runs = |place: &Place| algorithm.unmet(p, true, place.nodes(p).count() == 1) != Some(Need::OneNode);
     PLACES.into_iter().filter(runs).collect()

@@ -1,5 +1,5 @@
-/* What the drop-in costs on a call that it leaves alone: MPI_Allreduce of 8 bytes through the drop-in (the preloaded MPI_Allreduce)
- * against the library's own function of the same process, in turn, so that both meet the same machine.
+/* Overhead of the drop-in on a call that it leaves alone. MPI_Allreduce of 8 bytes through the drop-in (the preloaded MPI_Allreduce) is
+ * timed in turn with the library's own function in the same process, so that both meet the same machine.
  *
  * Prints, on rank 0, one line for each communicator: name, ranks, nanoseconds of the library's own, and what the drop-in adds:
  * both the smallest of all rounds, and the medians. Run by scripts/benchmark-overhead.

@@ -1,5 +1,5 @@
-/* What the progress thread's library costs where it does not help: blocking calls between two ranks, and computing by itself and beside
- * a receive that nothing is sent for meanwhile. Run by scripts/benchmark-progress, once for each launch.
+/* Overhead of the progress thread's library where it cannot help: blocking calls between two ranks, computation by itself, and computation
+ * beside a receive whose message is not sent meanwhile. Run by scripts/benchmark-progress, once for each launch.
  *
  * Prints on rank 0 a line for each: name, a tab, seconds of one call or computation (the median of the rounds).
  */
@@ -23,7 +23,7 @@ static double now(void) {
 
 static volatile uint64_t result;
 
-/* A fixed amount of work, each step of which needs the one before. */
+/* A fixed amount of work. Each step needs the one before, so that it cannot run in parallel. */
 static void compute(void) {
     uint64_t x = 88172645463325252u;
     for (int i = 0; i < STEPS; i++) {
@@ -54,7 +54,7 @@ static double allreduce(void) {
     return (now() - begin) / calls;
 }
 
-/* With an answer, so that the root does not run ahead. */
+/* A broadcast with an answer, so that the root does not run ahead. */
 static double bcast(void) {
     const int calls = 100;
     const double begin = now();

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use nix::unistd::{dup2_stderr, dup2_stdout};
 
-/// How many of the longest tests are named at the end.
+/// Number of the longest tests that are named at the end.
 const LONGEST: usize = 10;
 
 /// A test by its name; [`cases!`](crate::cases) makes them.
@@ -46,7 +46,7 @@ macro_rules! subjects {
 }
 
 thread_local! {
-    /// What the running test left out.
+    /// Reasons for which the running test left something out.
     static LEFT_OUT: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -61,7 +61,7 @@ pub fn left_out(reason: impl Into<String>) {
     });
 }
 
-/// How long each test took.
+/// The duration of each test.
 static SECONDS: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
 /// Components of Open MPI that no job of one host uses, and that take 0.2 s to say so: UCX measures the processor's clock where

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: where the programs are, how `kilter` is run, what it reported, what it left behind.
+//! Helpers of the end-to-end tests: they find the programs, run `kilter`, and read its reports and the files that it left.
 
 pub mod cluster;
 pub mod harness;
@@ -31,7 +31,8 @@ pub fn build() -> PathBuf {
     test.ancestors().nth(2).map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// What belongs to a library that is not the one of this build, such as `mpich-4.0`: `build_for` it, and `install` where it was brought.
+/// The folder of an MPI library other than the one of this build, such as `mpich-4.0`. It holds Kilter's build for that library ([`build_for`])
+/// and, if `scripts/setup --mpi` brought the library, its installation in `install`.
 #[must_use]
 pub fn folder_of(library: &str) -> PathBuf {
     build().with_file_name("mpi").join(library)
@@ -159,7 +160,7 @@ pub fn cells<'r>(report: &'r Value, guideline: &str, bytes: u64) -> Vec<&'r Valu
         .collect()
 }
 
-/// Whether a program is in PATH.
+/// True if a program is in PATH.
 #[must_use]
 pub fn in_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// What the user had before.
+/// The user's own parameter file before anything is applied.
 const MINE: &str = "# mine\nbtl_base_warn_component_unused = 0";
 
 /// A user with a home directory, and an application.
@@ -266,7 +266,7 @@ fn rules_that_the_user_had_stay_in_force_where_the_tuning_sets_none() {
     let rules = staging.join("openmpi-coll-rules.conf");
     let before = sha256(&fs::read(&rules).unwrap());
     fs::write(&rules, ours.to_text()).unwrap();
-    // Who changes a staged file says so in the manifest.
+    // A changed staged file is refused until the manifest has its new digest.
     let said = user.kilter(&["apply", text(&staging), "--yes"], 2).stderr;
     let (said, now) = (String::from_utf8_lossy(&said), sha256(ours.to_text().as_bytes()));
     assert!(
@@ -320,7 +320,7 @@ fn a_line_of_the_users_is_named_and_wins_until_it_may_be_put_aside() {
     assert_eq!(files(&user.home()), before);
     user.kilter(&["apply", text(&staging), "--yes", "--override"], 0);
     assert_eq!(user.reads("", "btl_vader_eager_limit").0, "32768");
-    // What the user adds meanwhile stays.
+    // Lines that the user adds after `apply` must survive `rollback`.
     let applied = fs::read_to_string(user.parameters()).unwrap();
     fs::write(user.parameters(), applied + "mpi_yield_when_idle = 1\n").unwrap();
     user.kilter(&["rollback", "--yes"], 0);
@@ -373,8 +373,8 @@ fn for_everybody_the_librarys_own_site_file_is_what_would_change() {
     assert_eq!(fs::read(&site).unwrap_or_default(), before);
 }
 
-/// What is installed below another root is what the library reads once that is the root: here the two directories are put in place by a
-/// mount namespace of its own.
+/// `apply` can install below another root, such as an image of a node. The library reads those files once that directory is its root; here a
+/// mount namespace puts the two directories in place.
 fn an_image_is_installed_for_everybody_and_taken_back() {
     let user = User::new();
     let (staging, image) = (user.path("emit"), user.path("image"));
@@ -459,7 +459,7 @@ fn settings_of_another_version_are_installed_only_when_asked_for() {
     let nobody = ["apply", text(&staging), "--yes", "--mpirun", "/nonexistent/mpirun"];
     let refused = user.kilter(&nobody, 2).stderr;
     assert!(
-        String::from_utf8_lossy(&refused).contains("cannot be found out"),
+        String::from_utf8_lossy(&refused).contains("cannot find out if"),
         "{refused:?}"
     );
     assert_eq!(files(&user.home()), before);

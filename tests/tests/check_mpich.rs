@@ -7,7 +7,7 @@ use kilter_tests::{brought, build, build_for, in_path, kilter, left_out, report,
 
 const LAUNCHER: &str = "mpirun.mpich";
 
-/// Whether MPICH of Debian and Kilter's build for it are there; a launcher without a build is a mistake of who runs the tests.
+/// True if Debian's MPICH is installed. It panics if Kilter's build for it is missing: that is a mistake in running the tests.
 fn mpich() -> bool {
     if !in_path(LAUNCHER) {
         left_out("no `mpirun.mpich` in PATH; install it with `scripts/setup --mpi mpich-4.0`");

@@ -24,7 +24,7 @@ fn assert_described(launcher: &Path, least: usize) {
         found.retain(|difference| !difference.is_more());
     }
     assert!(found.is_empty(), "{}.toml: {found:#?}", library.id);
-    // What is said to be printed by the library is.
+    // Parameters that the description marks as printed must be in the library's output.
     let printed = library.parameters_verified(Verified::Printed);
     assert!(!printed.is_empty(), "{}", library.id);
     for name in printed {

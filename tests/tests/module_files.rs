@@ -20,7 +20,7 @@ fn module_file(file: &str, variables: &[(String, String)]) -> String {
     (form.text)(&Exported::new(&title, variables).unwrap())
 }
 
-/// What must arrive where `LD_PRELOAD` was set before.
+/// The expected environment if `LD_PRELOAD` was set before: the file's libraries, then those.
 fn expected(variables: &[(String, String)]) -> Environment {
     let mut expected: Environment = variables.iter().cloned().collect();
     if let Some(preload) = expected.get_mut(PRELOAD) {
@@ -29,7 +29,7 @@ fn expected(variables: &[(String, String)]) -> Environment {
     expected
 }
 
-/// What a reader prints of a script: `NAME=value` and an end that no value has.
+/// Runs `program` on `script` and parses the variables that it prints: `NAME=value`, each ended by a byte that no value contains.
 fn read_by(program: &[&str], script: &str) -> Environment {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), script).unwrap();

@@ -117,12 +117,12 @@ struct Small {
     grid: [&'static str; 3],
     /// Cells of each map.
     cells: usize,
-    /// How many of them are measured at least, and at most.
+    /// Smallest and largest number of cells that may be measured.
     measured: [usize; 2],
 }
 
 const SMALL: [Small; 2] = [
-    // 9 sizes by 9 computation times: every second one of both is measured first, 25 cells, and by half as many what lies at borders.
+    // 9 sizes by 9 computation times. Every second one of both is measured first, 25 cells; then at most half as many at borders.
     Small {
         name: "adaptive",
         launcher: "mpirun.openmpi",
@@ -139,7 +139,7 @@ const SMALL: [Small; 2] = [
     },
 ];
 
-/// Whether a launcher is there; that Kilter was built for its library is for who runs the tests.
+/// True if a launcher is in PATH. Whoever runs the tests must have built Kilter for its library.
 fn is_there(launcher: &str) -> bool {
     if !in_path(launcher) {
         left_out(format!("no `{launcher}` in PATH; `scripts/setup` installs it"));

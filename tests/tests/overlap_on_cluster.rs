@@ -4,12 +4,12 @@ use kilter_tests::cluster::Cluster;
 use kilter_tests::{kilter, run};
 use serde_json::Value;
 
-/// Of a link of the cluster, in seconds.
+/// Latency of the cluster's links, in seconds.
 const LATENCY: f64 = 200e-6;
-/// Beside which everything is measured, in seconds.
+/// Computation that communication is overlapped with, in seconds.
 const COMPUTATION: f64 = 2e-3;
 
-/// Where other ranks begin earlier than the one that is timed, their data is there when it begins.
+/// If other ranks began earlier than the timed rank, their data would already have arrived, and the time would be below the latency.
 fn a_collective_between_hosts_takes_their_latency() {
     let Some(cluster) = Cluster::up("2") else { return };
     let out = tempfile::tempdir().unwrap();
@@ -36,7 +36,7 @@ fn a_collective_between_hosts_takes_their_latency() {
         for cell in cells {
             let seconds = |name: &str| cell[name].as_f64().unwrap_or_else(|| panic!("no {name}: {cell:#}"));
             let (communication, both) = (seconds("communication_seconds"), seconds("overlapped_seconds"));
-            // Timers are not exact: 5 %, and of a computation what its calibration was off.
+            // The margins allow for timers (5 %) and for an error of the computation's calibration.
             assert!(communication > 0.95 * LATENCY, "{cell:#}");
             assert!(both > 0.5 * COMPUTATION, "{cell:#}");
         }

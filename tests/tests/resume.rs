@@ -139,7 +139,7 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         .query_row("SELECT count(*) FROM runs", [], |row| row.get(0))
         .unwrap();
     assert_eq!(runs, 1, "one run, however often it was killed");
-    // How many launches a cell gets is the sequential design's choice; its medians are those of the launches in turn, each once.
+    // The sequential design chooses the number of launches. The cell's medians must be those of its launches in order, each once.
     let report = report(&out);
     let cell = &report["cells"][0];
     let left = cell["expression"].as_str().unwrap().split(" <= ").next().unwrap();
@@ -148,7 +148,7 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
     let medians = cell["before"]["left_medians"].as_array().unwrap();
     assert!((2..=12).contains(&medians.len()), "{medians:?}");
     for (launch, median) in medians.iter().map(|median| median.as_f64().unwrap()).enumerate() {
-        // Of the screening, where that was clear; else of the launches that confirm, which are named after what they measure, too.
+        // The launch is one of the screening if that was clear, else one that confirms; the names of the latter may end with what they measure.
         let names = [format!("check/screen/{launch}"), format!("check/{launch}")];
         let is_one = |key: &str| {
             names

@@ -24,7 +24,7 @@ fn pipelined(requests: Option<u64>) -> Rules {
 /// A library, with the application built for it.
 struct Library {
     directory: tempfile::TempDir,
-    /// Of its programs; empty for what is in PATH.
+    /// Folder of its programs; empty if they are in PATH.
     bin: PathBuf,
 }
 
@@ -58,7 +58,7 @@ impl Library {
         command
     }
 
-    /// What the application says under these parameters.
+    /// Output of the application under these parameters.
     fn says(&self, parameters: &[(&str, &str)]) -> String {
         let mut job = self.command("mpirun");
         job.args(["--allow-run-as-root", "--oversubscribe", "-np", "2"]);

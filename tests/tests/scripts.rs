@@ -5,7 +5,7 @@ use std::process::Command;
 
 use kilter_tests::{root, run};
 
-/// What a distributor asks first.
+/// Distributors ask for licences and duplicate crates first.
 fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
     let mut check = Command::new(root().join("scripts/notices"));
     let output = run(check.arg("--check"), &[0, 1]);
@@ -19,7 +19,7 @@ fn licences_fit_and_no_crate_is_there_twice_without_a_reason() {
     ] {
         assert!(notices.contains(words), "{words}");
     }
-    // What tests alone need is not part of what is installed.
+    // Crates that only tests need are not installed, so they need no notice.
     assert!(!notices.contains("\nproptest "));
 }
 
@@ -37,7 +37,7 @@ fn help_is_the_comment_at_the_head() {
         let text = fs::read_to_string(&script).unwrap();
         let second = text.lines().nth(1).unwrap();
         let head = second.trim_start_matches("\"\"\"").trim_start_matches("# ");
-        // What does not know the option may begin a benchmark.
+        // A script that does not know `--help` might begin a benchmark, so the time is limited.
         for arguments in [&["--help"][..], &["name", "--help"]] {
             let output = run(Command::new("timeout").arg("10").arg(&script).args(arguments), &[0]);
             let printed = String::from_utf8_lossy(&output.stdout);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const BYTES: u64 = 64 << 10;
 
-/// Whether SMPI and Kilter's build for it are there.
+/// True if SMPI and Kilter's build for it are there.
 fn smpi() -> bool {
     let worker = build_for("smpi-3.32").join("libkilter_worker.so");
     let is_there = in_path("smpirun") && worker.exists();
@@ -100,7 +100,7 @@ fn a_reduction_is_mended_by_another_algorithm() {
     let (verdict, after, _) = judged(&report, "GL8", "after");
     assert_eq!(verdict, "holds");
     assert!(after < before / 1.5, "{before} {after}");
-    // What was verified is what the file says, and the simulator confirmed it.
+    // The emitted file must hold the fix that was verified, and the simulator must have confirmed it.
     let arguments = std::fs::read_to_string(out.path().join("emit/smpirun.args")).unwrap();
     let fix = cells(&report, "GL8", BYTES)[0]["fix"]["id"]
         .as_str()

@@ -31,7 +31,7 @@ fn worker(directory: &Path, says: &str) -> PathBuf {
     libexec
 }
 
-/// What the launcher was asked to run, with the places of this test taken out; once where it was asked for the same again.
+/// The command lines that the launcher recorded, without duplicates. Paths of this test are replaced by names.
 fn recorded(record: &Path, places: &[(&Path, &str)]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in fs::read_to_string(record).unwrap().lines() {
@@ -98,7 +98,7 @@ fn a_check_is_launched_as_each_library_wants_it() {
         lines,
         format!("-np 4 -hostfile hosts {settles} LIBEXEC/kilter-worker FILE FILE")
     );
-    // What the site says of it wins.
+    // A value set by the site wins.
     let (lines, _) = checked(
         rsh,
         library,
@@ -146,11 +146,11 @@ fn a_check_is_launched_as_each_library_wants_it() {
 struct StandIn {
     /// In `tests/fixtures`.
     description: &'static str,
-    /// How its launcher is asked for its version.
+    /// Option that makes its launcher print its version.
     option: &'static str,
-    /// What that says, around the version.
+    /// Text before and after the version in that output.
     says: [&'static str; 2],
-    /// The variable, and the choice.
+    /// The variable that chooses the algorithm, and its fast value.
     variable: &'static str,
     fast: &'static str,
     /// Beginnings of the variables that its launcher hands on by itself.
@@ -262,7 +262,7 @@ fn kilter_of(home: &Path, command: &str) -> Command {
     kilter
 }
 
-/// What makes ranges of sizes act.
+/// Variables without which MVAPICH2 ignores ranges of sizes.
 const INDEXED: &str = "MV2_USE_INDEXED_ALLREDUCE_TUNING=0 MV2_USE_INDEXED_TUNING=0";
 
 /// The loop on MVAPICH2's forms.
@@ -338,7 +338,7 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         hands_on: "MPI_",
     };
     let (out, lines) = tuned(&mpt, directory.path());
-    // What is for gatherv is not tried.
+    // Variables that are for gatherv must not be tried.
     assert_eq!(
         lines,
         [

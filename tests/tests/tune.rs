@@ -46,7 +46,7 @@ fn assert_violated(report: &Value) {
 
 fn the_eager_limit_is_found_emitted_and_confirmed() {
     let out = tempfile::tempdir().unwrap();
-    // What mends it among what does not; the next test searches all that there is.
+    // The setting that fixes it, among some that do not. The next test searches all settings.
     let few = few_settings(
         out.path(),
         &[
@@ -130,7 +130,7 @@ fn the_librarys_own_slow_reduce_is_mended_where_it_shows() {
     }
 }
 
-/// Of an application that reduces, mostly 4 KiB.
+/// Call mix of an application that mostly reduces 4 KiB.
 const MIX: &str = "[[call]]\nfunction = \"reduce\"\nbytes = 4096\ncalls = 1e6\n\
                    [[call]]\nfunction = \"reduce\"\nbytes = \"16KiB..64KiB\"\ncalls = 500\nranks = 2\n";
 
@@ -210,7 +210,7 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
         (Some("reduce"), Some(524_288))
     );
     let candidates = contest["candidates"].as_array().unwrap();
-    // Which algorithm is the best of Kilter's here is for the contest to say: the binomial tree and the ring are close.
+    // The test does not fix which of Kilter's algorithms wins: the binomial tree and the ring are close.
     let id = |candidate: &Value| candidate["id"].as_str().unwrap().to_owned();
     let find = |is: &dyn Fn(&Value) -> bool| candidates.iter().find(|candidate| is(candidate));
     for (what, found) in [

@@ -1,8 +1,8 @@
-//! What a fix may not do: functions that are left alone, scratch, other results.
+//! Limits on fixes: functions that must be left alone, scratch, and results that must stay the same bit by bit.
 
 use kilter_tests::{cells, kilter, report, root, run};
 
-/// Beside a preloaded library that slows it, a broadcast breaks its guideline on any machine.
+/// A preloaded library that slows the broadcast down, so that it violates its guideline on any machine.
 fn slow_bcast(directory: &std::path::Path) -> String {
     let library = directory.join("slow_bcast.so").display().to_string();
     let source = root().join("tests/fixtures/slow_bcast.c").display().to_string();

@@ -1,4 +1,4 @@
-//! What `kilter tune` deploys on MPICH acts there: Debian's 4.0.
+//! Fixes that `kilter tune` deploys on MPICH take effect there. The tests use Debian's MPICH 4.0.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -159,7 +159,7 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
         );
     }
 
-    // What the library answers with an abort is found before.
+    // The check must find errors on which the library would abort.
     let misspelt = tree
         .to_text()
         .replacen("MPIR_Bcast_intra_scatter_ring", "MPIR_Bcast_intra_scatter_rign", 1);

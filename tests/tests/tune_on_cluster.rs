@@ -97,8 +97,8 @@ fn fix<'r>(report: &'r Value, guideline: &str) -> Option<&'r str> {
     cells(report, guideline, 262_144)[0]["fix"]["id"].as_str()
 }
 
-/// Whether one of Kilter's own or a parameter of the library wins depends on the day, but where a parameter is as good as the best
-/// and meets the bound, nothing else is deployed.
+/// The winner varies between runs: an algorithm of Kilter's or a parameter of the library. But if a parameter is among the best and meets the
+/// bound, the parameter must be deployed.
 fn the_simplest_of_the_best_is_chosen(contest: &Value) {
     let candidates = contest["candidates"].as_array().unwrap();
     let chosen = candidates.iter().find(|candidate| candidate["chosen"] == true);
@@ -106,7 +106,7 @@ fn the_simplest_of_the_best_is_chosen(contest: &Value) {
         return;
     };
     let simpler = candidates.iter().find(|candidate| {
-        // What acts on a whole launch was compared with others of its kind.
+        // Only in-job parameters count: settings of a whole launch were compared among themselves.
         candidate["id"].as_str().unwrap().starts_with("coll_tuned_")
             && candidate["among_best"] == true
             && candidate["ratio_to_bound"].as_f64().unwrap() <= 1.05

@@ -90,7 +90,7 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     let cell = &target["cells"][0];
     let value = |name: &str| cell[name].as_f64().unwrap();
     assert!(value("value_before") > 0.8 && value("value_after") < 0.6, "{cell:#}");
-    // What was verified is what was emitted.
+    // The emitted file must hold the settings that were verified.
     let variables = std::fs::read_to_string(out.path().join("emit/kilter.env")).unwrap();
     assert!(variables.contains("KILTER_PROGRESS="), "{variables}");
     assert!(variables.contains("lib/libkilter_progress.so"), "{variables}");

@@ -104,7 +104,7 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
         fs::read(&plugin).unwrap(),
         "what is deployed is a copy"
     );
-    // What was emitted can be installed.
+    // The emitted files can be installed.
     let prefix = directory.path().join("prefix");
     let mut apply = Command::new(program("kilter"));
     apply.arg("apply").arg(out.join("emit"));

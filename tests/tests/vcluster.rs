@@ -309,7 +309,7 @@ fn run_is_its_command() {
     let expected = format!("{first}\n{first} slots=3\n{0}1 slots=3\n{0}1\n", cluster.name);
     assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
 
-    // Of the machine's own network nothing is to be seen, and so nothing to be reached.
+    // The machine's own network is invisible, and so unreachable.
     let links = cluster.run(&["ls", "/sys/class/net"]).output().unwrap();
     assert_eq!(text(&links.stdout), "eth0\nlo\n");
 

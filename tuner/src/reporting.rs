@@ -138,8 +138,8 @@ fn warn_of_load(jobs: &Jobs<'_>) {
             String::new()
         };
         jobs.progress.warn(&format!(
-            "beside {launches} of the launches{longer} other programs took more than {allowed} processors, up to {most:.1}: times are longer and \
-             vary more, and less is decided; run again on a quiet machine"
+            "during {launches} of the launches{longer} other programs used more than {allowed} processors, up to {most:.1}, so that times \
+             are longer and vary more, and fewer cells are decided; run again on a quiet machine"
         ));
     }
     if here.unanswered > 0 {

@@ -10,8 +10,8 @@
 //!
 //! The fewest rounds possible, each with all the data: for small sizes.
 //!
-//! Where `p` is no power of two, neighbours are folded first ([`crate::schedule::fold`]) and get the result last. For
-//! five ranks, letters are the contributions of ranks 0 to 4:
+//! If `p` is no power of two, neighbours are folded first ([`crate::schedule::fold`]), and the folded ranks get the result in
+//! a last message. Example with five ranks; letters are the contributions of ranks 0 to 4:
 //!
 //! ```text
 //!             rank 0   rank 1   rank 2   rank 3   rank 4
@@ -21,8 +21,8 @@
 //! unfold      abcde    abcde                               0 -> 1
 //! ```
 //!
-//! What a rank holds is always a run of consecutive ranks' contributions. The combination puts the partner's run on the
-//! left if the partner is the lower rank, else on the right.
+//! A rank's partial result always combines the contributions of consecutive ranks, so that non-commutative operators work. The
+//! partner's part is the left operand if the partner is the lower rank, else the right one.
 
 use crate::schedule::{Fold, doubling_partners, floor_log2, fold};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};

@@ -7,10 +7,10 @@
 //!         = (p-1)*(alpha + n/p*beta)
 //!         (n = p * b = bytes of the input, p = ranks; alpha in s, beta in s/byte); exact for every p.
 //!
-//! At any time each rank sends one block and receives one, so that links and memory are shared by few: for large sizes.
-//! Where `p` is a power of two, ranks `r` and `r xor d` exchange in step `d`, so that both directions of one link are
-//! used; else a block goes `d` ranks to the right and one comes from `d` ranks to the left. For three ranks, block `ij`
-//! goes from rank i to rank j:
+//! At any time each rank sends one block and receives one, so that few messages compete for links and memory: for large
+//! sizes. If `p` is a power of two, ranks `r` and `r xor d` exchange blocks in step `d`, which uses both directions of a
+//! link. Else each rank sends to the rank `d` places to its right and receives from the one `d` places to its left. Example
+//! with three ranks; block `ij` goes from rank i to rank j:
 //!
 //! ```text
 //! step     rank 0     rank 1     rank 2

@@ -14,8 +14,9 @@
 //! large sizes and many ranks. `segment_bytes` weighs the time to fill against the start-up of the messages: the best is
 //! about `sqrt(n*alpha / ((q - 1)*beta))`.
 //!
-//! Which block goes where is told by [`crate::schedule::circulant`]. Blocks 0 to 2 on five ranks, root 0; `i:j` = block
-//! `i` to rank `j`, over distances 1, 2 and 3 in turn, of which the first is left out at the begin:
+//! The schedule ([`crate::schedule::circulant`]) says which block a rank sends in which round. Example: blocks 0 to 2 on
+//! five ranks, root 0. `i:j` = block `i` to rank `j`. Rounds use the distances 1, 2 and 3 in turn; here the first round, of
+//! distance 1, is left out:
 //!
 //! ```text
 //! round      0     1     2     3     4

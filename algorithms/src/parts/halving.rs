@@ -63,7 +63,7 @@ impl Active {
         (number, fold_rank_around(self.kept, number, self.p))
     }
 
-    /// Where in the data the parts lie that an active rank works on before a round.
+    /// Byte range of the parts that an active rank works on before a round.
     #[inline]
     fn bytes_before(&self, round: u32, number: usize) -> Range<usize> {
         let parts = parts_before(round, number, self.rounds);
@@ -162,7 +162,7 @@ pub(crate) fn gather<T: Transport>(transport: &mut T, active: &Active, data: &mu
     };
     for round in (0..active.rounds).rev() {
         let (partner_number, partner) = active.partner(round);
-        // Of each pair, the one goes on whose number agrees with the root's in this and all higher bits.
+        // The rank of a pair whose number agrees with the root's in this and all higher bits goes on.
         if (active.number ^ root) >> round & 1 == 1 {
             let own = &data[active.bytes_before(round + 1, active.number)];
             return if own.is_empty() {

@@ -58,7 +58,7 @@ pub(crate) fn slots_bytes(setting: &Setting<'_>) -> usize {
     if setting.n_bytes <= segment {
         return setting.n_bytes;
     }
-    // Where segments hold whole elements, there may be one more of them, and each is shorter.
+    // Segments are rounded down to whole elements, so there may be one more segment, and each may be shorter.
     AHEAD
         .saturating_mul(segment)
         .min(setting.n_bytes.saturating_add(segment))

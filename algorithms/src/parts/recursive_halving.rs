@@ -88,7 +88,7 @@ pub(crate) fn reduce_scatter<T: Transport>(
     };
     let kept_after = |round| bytes_of(halves(number, round, rounds).0);
 
-    // What is held begins as both ranks' data, or as what the first round combines; after that, everything comes in
+    // The held data begins as both ranks' input, or as the result of the first round. After that, all data is received in
     // `spare`. Without a folded rank, the last round combines in the result.
     let first = kept_after(0);
     let (held_range, spare_bytes) = match folded {

@@ -189,7 +189,7 @@ pub(crate) fn blocks_kept(setting: &Setting<'_>) -> usize {
     if nodes.count() == 1 {
         return scratch::half_the_blocks(setting);
     }
-    // Where the order of nodes is not that of ranks, the root has all blocks in scratch, too.
+    // If nodes are not runs of consecutive ranks, the root keeps all blocks in scratch, to reorder them.
     let ranks = if nodes.are_runs() {
         nodes.count().div_ceil(2) * largest
     } else {

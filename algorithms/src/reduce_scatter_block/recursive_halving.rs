@@ -13,8 +13,8 @@
 //! that what goes is one piece of memory and each rank ends with its own block; near partners first would keep the operands'
 //! order, but leave the blocks in bit-reversed order, and to sort them costs a round or a copy of everything.
 //!
-//! Where `p` is no power of two, neighbours are folded first ([`crate::schedule::fold`]): one works on the blocks of both.
-//! For five ranks, `b:r,s` = block `b`, combined from ranks `r` and `s`:
+//! If `p` is no power of two, neighbours are folded first ([`crate::schedule::fold`]): one of the two works on the blocks of
+//! both. Example with five ranks; `b:r,s` = block `b`, combined from ranks `r` and `s`:
 //!
 //! ```text
 //!             rank 0        rank 1   rank 2        rank 3       rank 4

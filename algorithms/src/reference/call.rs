@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Content;
 use crate::{Collective, Shape};
 
-/// How the volume of a call is divided into blocks; block `r` is that of rank `r`.
+/// The division of a call's volume into blocks. Block `r` belongs to rank `r`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Division {
     /// All blocks are of the same length.
@@ -49,9 +49,9 @@ pub enum Source {
     },
     /// The combination of what the lowest ranks give, in the order of ranks, from element `at` on.
     Combined {
-        /// How many ranks, from rank 0 on.
+        /// Number of ranks combined, from rank 0 on.
         ranks: usize,
-        /// Index in what each of them gives.
+        /// Index in the data that each of them gives.
         at: usize,
     },
 }
@@ -61,18 +61,18 @@ pub enum Source {
 pub struct Piece {
     /// Index of the first one in the result.
     pub at: usize,
-    /// How many they are.
+    /// Number of elements.
     pub length: usize,
-    /// From where they come.
+    /// Their source.
     pub source: Source,
 }
 
-/// What a rank gives and has in its receive buffer before the call.
+/// Data that a rank gives and that lies in its receive buffer before the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
     /// Index in the receive buffer's data.
     pub at: usize,
-    /// Indices in what the rank gives.
+    /// Indices in the data that the rank gives.
     pub given: Range<usize>,
 }
 
@@ -111,7 +111,7 @@ impl Call {
         }
     }
 
-    /// What `from` has for `to` in an alltoall, as indices in what it gives.
+    /// The block that `from` sends to `to` in an alltoall, as indices in the data that `from` gives.
     #[inline]
     #[must_use]
     pub fn sent(&self, from: usize, to: usize) -> Range<usize> {
@@ -121,7 +121,7 @@ impl Call {
         }
     }
 
-    /// What `to` gets of `from` in an alltoall, as indices in its result.
+    /// The block that `to` receives from `from` in an alltoall, as indices in the result of `to`.
     #[inline]
     #[must_use]
     pub fn received(&self, to: usize, from: usize) -> Range<usize> {
@@ -220,7 +220,7 @@ impl Call {
         self.result(rank)..self.room(rank)
     }
 
-    /// What of the data that a rank gives lies in its receive buffer before the call.
+    /// The data that a rank gives and that lies in its receive buffer before the call: a root's broadcast, or a call in place. `None` otherwise.
     #[inline]
     #[must_use]
     pub fn own(&self, rank: usize) -> Option<Own> {
@@ -285,13 +285,13 @@ impl Call {
         })
     }
 
-    /// What a rank gives.
+    /// The data that a rank gives.
     #[must_use]
     pub fn given<C: Content>(&self, content: &C, rank: usize) -> Vec<C::Unit> {
         content.given(rank, 0..self.gives(rank))
     }
 
-    /// What a rank must get.
+    /// The result that a rank must get.
     #[must_use]
     pub fn delivered<C: Content>(&self, content: &C, rank: usize) -> Vec<C::Unit> {
         let mut result = Vec::new();

@@ -23,7 +23,7 @@ const RANKS_PER_BYTE: usize = 4;
 /// the ranks of a node are whole groups: where one such part is summed twice and another not at all, the sum is wrong.
 const GROUP: usize = 29;
 
-/// What the ranks of a group give together: 1 + 2 + ... + 29.
+/// The sum over the ranks of a group: 1 + 2 + ... + 29.
 const SUM_OF_GROUP: u32 = 435;
 
 /// Element `i` that `rank` gives to be summed: 1 to 29, so that no rank's is nothing and sums of 2^20 ranks are exact in `f32`; in an

@@ -1,21 +1,21 @@
-//! What ranks give, and what that combines to one rank after the other.
+//! The data that ranks give, and its combination in the order of ranks.
 
 use std::ops::Range;
 
 use super::Operator;
 
-/// What the ranks of a call give. An element is one unit or several; ranges are of elements.
+/// The data that the ranks of a call give. An element is one unit or several; ranges are of elements.
 pub trait Content {
-    /// What elements are made of.
+    /// The unit that elements are made of, such as a byte.
     type Unit: Copy;
 
-    /// What `rank` gives at these elements.
+    /// The elements of this range that `rank` gives.
     fn given(&self, rank: usize, at: Range<usize>) -> Vec<Self::Unit>;
 
     /// `upper = lower o upper`, element by element; `lower` is of lower ranks.
     fn combine(&self, lower: &[Self::Unit], upper: &mut [Self::Unit]);
 
-    /// The combination of what ranks `0..ranks` give at these elements.
+    /// The combination of these elements over ranks `0..ranks`.
     fn combined(&self, ranks: usize, at: Range<usize>) -> Vec<Self::Unit> {
         let mut total = self.given(0, at.clone());
         for rank in 1..ranks {
@@ -48,7 +48,7 @@ impl Content for Elements {
     }
 }
 
-/// What the ranks give is at hand. Combinations are made once, for all ranks.
+/// Content whose inputs are given as bytes. Combinations are computed once, for all ranks.
 #[derive(Debug, Clone)]
 pub struct Given<'a> {
     inputs: &'a [Vec<u8>],

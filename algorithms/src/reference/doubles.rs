@@ -1,7 +1,7 @@
-//! Doubles of many magnitudes: another order of adding them leaves other bits.
+//! Doubles of many magnitudes: another order of additions gives other bits.
 //!
-//! Which bits are left is no question of right and wrong, so they are compared by themselves. Calls are made several times, with the ranks
-//! coming in different orders, since what arrives first may be added first.
+//! Both results are correct, so the bits are compared apart from correctness. Calls are repeated with the ranks arriving in different orders,
+//! since a library may add first what arrives first.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub const CALLS: usize = 3;
 /// A quarter of the longest time that a rank comes late.
 const LATE_STEP: Duration = Duration::from_micros(50);
 
-/// How long `rank` waits before a call: in the first one all come together, then every fourth rank comes late by as much, counted from either end.
+/// The delay of `rank` before a call. In call 0 all ranks arrive together. In call 1 the delay grows with `rank % 4`; in later calls it falls.
 #[must_use]
 pub fn lateness(call: usize, rank: usize) -> Duration {
     let steps = match call {

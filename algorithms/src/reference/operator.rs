@@ -126,7 +126,7 @@ impl Operator {
         self.prepare(words);
     }
 
-    /// What `rank` gives at these elements.
+    /// The elements of this range that `rank` gives.
     #[must_use]
     pub fn contribution(self, rank: usize, at: Range<usize>, element_bytes: usize) -> Vec<u8> {
         let (mut data, mut words) = (

@@ -36,7 +36,7 @@ fn cost(setting: &Setting<'_>) -> Cost {
     }
     let part = cost_part(setting.parameters, p_ranks);
     let last = block - (block - 1) / part * part;
-    // What a rank still copies when the root begins with the last parts.
+    // Bytes that a rank still has to copy when the root begins with the last parts.
     let before = if block > part { part } else { 0 };
     Cost {
         rounds: steps(block, part),

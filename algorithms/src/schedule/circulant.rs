@@ -139,8 +139,8 @@ impl Circulant {
         table
     }
 
-    /// What a relative rank does in each of the `m - 1 + q` rounds of a broadcast of `m >= 1` blocks. The first phase is cut
-    /// short, so that the last one ends with the last round.
+    /// The steps of a relative rank in the `m - 1 + q` rounds of a broadcast of `m >= 1` blocks. The first phase is cut short,
+    /// so that the last phase ends with the last round.
     pub fn broadcast(&self, relative: usize, blocks: usize) -> impl Iterator<Item = Round> {
         let (q, p) = (self.rounds, self.p());
         let (receive, send) = if q == 0 {

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 /// A rank's place in the tree.
 ///
-/// The ranks are halved until one is left; the leader of the whole is the root, of a half without it the lowest rank.
-/// Where a half is larger by one, it is the leader's. For six ranks and root 4:
+/// The ranks are halved until one is left. The leader of all ranks is the root; the leader of a half without the root is its
+/// lowest rank. If the halves differ by one rank, the leader's half is the larger one. Example with six ranks and root 4:
 ///
 /// ```text
 /// 0 1 2 | 3 4 5        4 leads all: its children are 0 (with 1 and 2), 5 and 3

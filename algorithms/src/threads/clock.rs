@@ -1,8 +1,8 @@
 //! The model's time.
 
-/// What messages and operations cost: Hockney's model (Parallel Computing 20(3):389-398, 1994,
-/// doi:10.1016/S0167-8191(06)80021-9) with a computation term and with the part of the start-up time that keeps nobody
-/// busy set apart, as in LogGP.
+/// The cost of messages and operations: Hockney's model (Parallel Computing 20(3):389-398, 1994,
+/// doi:10.1016/S0167-8191(06)80021-9) with a term for computation. As in LogGP, the part of the start-up time that occupies
+/// no port is a term of its own, `latency`.
 ///
 /// A rank has one port in each direction; both work at the same time and while the rank computes. A message of `n`
 /// bytes keeps the sender's port busy for `alpha + n * beta` from its start, and the receiver's as long, from `latency`

@@ -63,9 +63,9 @@ impl Memory {
 /// One rank's end.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// While no call has it.
+    /// The view, while no call has taken it.
     view: Option<Box<SharedMemory>>,
-    /// What the view looks at; lives as long.
+    /// The memory that the view points to. Held here so that it lives as long as the view.
     memory: Option<Arc<Memory>>,
     /// The rank that was found gone when its flag had been looked at: it may have published something in between.
     doubted: Option<usize>,

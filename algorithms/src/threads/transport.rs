@@ -32,8 +32,8 @@ pub struct Statistics {
     pub scratch_bytes: u64,
     /// Model time in seconds.
     pub seconds: f64,
-    /// What led to this rank's state, in messages one after the other, bytes sent and bytes combined: model time with
-    /// `alpha`, `beta` or `gamma` 1 and all else 0.
+    /// The critical path to this rank's state: messages one after the other, bytes sent and bytes combined. Each is the model
+    /// time with `alpha`, `beta` or `gamma` 1 and all other prices 0.
     pub critical_path: Cost,
 }
 
@@ -190,8 +190,8 @@ impl<'a> ThreadTransport<'a> {
 
     /// The message of this number from `from`.
     fn message(&mut self, from: usize, number: u64) -> Result<Message, TransportError> {
-        // What still waits after an error, or while a panic unwinds, only cleans up; the others may be waiting for this
-        // rank.
+        // After an error, or while a panic unwinds, a receive is only clean-up. It must not wait, since other ranks may be
+        // waiting for this one.
         if self.left || std::thread::panicking() {
             self.leave();
             return Err(TransportError::PeerGone { peer: self.rank });

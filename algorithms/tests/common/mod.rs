@@ -11,10 +11,10 @@ use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Need, Nodes, Set
 /// The operators of the cases: on elements of 1, 4 or 12 bytes, the first on any words.
 pub(crate) use kilter_algorithms::reference::Operator as Op;
 
-/// What outputs hold before a call.
+/// The byte that fills outputs before a call.
 const UNTOUCHED: u8 = 0xa5;
 
-/// How long the blocks of a call are, where they may differ.
+/// The lengths of a call's blocks, for collectives whose blocks may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Division {
     /// All of the same length.
@@ -39,7 +39,7 @@ impl Division {
     }
 }
 
-/// Where the ranks of a call are.
+/// The placement of a call's ranks on nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Each on a node of its own.
@@ -117,7 +117,7 @@ impl Case {
         }
     }
 
-    /// Where a row runs: each rank alone, if it can.
+    /// A placement that the row can run on: each rank on a node of its own, or all on one node if the row needs that.
     pub(crate) fn place(algorithm: &Algorithm) -> Place {
         if algorithm.needs.contains(&Need::OneNode) {
             Place::Filled(usize::MAX)
@@ -126,7 +126,7 @@ impl Case {
         }
     }
 
-    /// What the row's cost function says.
+    /// The cost by the row's cost function.
     pub(crate) fn cost(&self) -> Cost {
         (self.algorithm.cost)(&Setting {
             p_ranks: self.p,
@@ -208,13 +208,13 @@ impl Case {
         }
     }
 
-    /// What each rank gives. That of a broadcast is in its output before the call.
+    /// The data that each rank gives. A broadcast's data lies in the root's output before the call.
     pub(crate) fn inputs(&self) -> Vec<Vec<u8>> {
         let (call, elements) = (self.call_of_reference(), self.elements());
         (0..self.p).map(|rank| call.given(&elements, rank)).collect()
     }
 
-    /// What each rank's output holds after the call: its result; what it held before where the collective defines none.
+    /// Each rank's output after the call: its result, and unchanged bytes where the collective defines no result.
     pub(crate) fn expected(&self, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let call = self.call_of_reference();
         let given = Given::new(inputs, self.elements(), call.collective.has_operator());

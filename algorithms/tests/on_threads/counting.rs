@@ -1,4 +1,4 @@
-//! What the algorithms cost, counted on the thread transport, against their cost functions; and that scratch is kept.
+//! Tests that the cost counted on the thread transport is what the cost functions say, and that scratch is kept between calls.
 
 use kilter_algorithms::threads::{Network, Outcome, run};
 use kilter_algorithms::{Algorithm, Cost, Transport, registry};
@@ -132,8 +132,7 @@ fn time_is_the_sum_of_the_terms() {
     }
 }
 
-/// Where blocks differ by an element, the cost function, which knows none, is off by no more than one element per block
-/// sent.
+/// Cost functions assume equal blocks. If blocks differ by an element, the cost is off by at most one element per block sent.
 #[test]
 fn cost_functions_are_close_for_other_counts() {
     for algorithm in registry::algorithms() {
@@ -498,7 +497,7 @@ fn data_in_place_is_not_copied() {
     assert_eq!(copied(Case::new("allgather.ring", 3, 100)), [1; 3]);
     // The root, whose left neighbour is folded into it: lower ranks' operands again.
     assert_eq!(inner_root("reduce.rabenseifner"), [0, 1, 0, 0, 0, 0]);
-    // What is sent on is combined in a copy of the input, where anything is sent on.
+    // A rank that combines data and sends the result on does so in a copy of its input.
     for id in ["exscan.linear", "exscan.pipelined_chain"] {
         assert_eq!(copied(Case::new(id, 4, 100)), [0, 1, 1, 0], "{id}");
     }

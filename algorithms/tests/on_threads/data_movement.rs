@@ -104,7 +104,7 @@ fn totals_of(p: usize) {
     );
 }
 
-/// Whether a rank has children when root 0 passes data down the halved ranks.
+/// True if a rank has children in the tree of halved ranks with root 0.
 fn is_inner(rank: usize, p: usize) -> bool {
     let (mut low, mut high) = (0, p);
     while high - low > 1 {

@@ -103,7 +103,7 @@ impl<'a> Transport for Failing<'_, 'a> {
         self.inner.give_shared(memory);
     }
 
-    // How often a rank looks in vain is chance, so that it is not counted.
+    // The number of unsuccessful polls is random, so polls are not counted.
     fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
         self.inner.relax(rank)
     }

@@ -1,4 +1,5 @@
-//! What runs on the thread transport beside the matrix: one program, since each would compile every row once more.
+//! The tests on the thread transport, other than the matrix. They are one program, since each further program would compile
+//! every row once more.
 
 #[path = "../common/mod.rs"]
 mod common;

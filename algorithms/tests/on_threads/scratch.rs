@@ -1,4 +1,4 @@
-//! What a communicator keeps for calls, against the rows' bounds.
+//! Tests that the scratch that a communicator keeps between calls stays within the rows' bounds.
 
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Need, Nodes, Parameter, Setting, registry};
@@ -18,7 +18,7 @@ fn bound(case: &Case, nodes: &Nodes) -> u64 {
     (case.algorithm.scratch)(&setting) as u64
 }
 
-/// What the rank keeps that keeps most.
+/// Scratch kept after the call, in bytes: the largest of any rank.
 fn kept(case: &Case) -> u64 {
     let outcome = case.check(Network::FREE);
     let all = outcome.ranks.iter().map(|rank| rank.statistics.scratch_bytes);
@@ -42,7 +42,7 @@ fn values(algorithm: &Algorithm) -> Vec<Vec<u64>> {
     values
 }
 
-/// Where the ranks are matters to rows of two levels only.
+/// The placements to test. Only rows of two levels depend on the placement of ranks.
 fn places(algorithm: &Algorithm) -> &'static [Place] {
     if algorithm.needs.contains(&Need::OneNode) {
         &[Place::Filled(usize::MAX)]

@@ -1,4 +1,5 @@
-//! What two-level rows cost where ranks do share nodes, and that nodes are left as seldom as their headers say.
+//! Tests of two-level rows with several ranks on a node: their cost, and that they send no more messages between nodes than
+//! their headers say.
 
 use kilter_algorithms::threads::{Network, run};
 use kilter_algorithms::{Algorithm, Collective, Transport, registry};

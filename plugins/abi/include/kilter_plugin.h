@@ -1,9 +1,9 @@
 /* The C ABI between Kilter's drop-in and its algorithm plugins, version 2.
  *
- * A plugin is a shared object with one exported symbol, the object `kilter_plugin`. A profile names the file; the drop-in
- * opens it (RTLD_NOW | RTLD_LOCAL), reads the first 24 bytes of `kilter_plugin`, and calls nothing of it unless magic, ABI
- * version, size and MPI identity are those of this header. Then it asks for the rows once. The folder
- * `plugins/example` has a complete one in C and in Rust, and says how to write another.
+ * A plugin is a shared object with one exported symbol, the object `kilter_plugin`. A profile names the file. The
+ * drop-in opens it (RTLD_NOW | RTLD_LOCAL) and reads the first 24 bytes of `kilter_plugin`. It calls the plugin only if magic,
+ * ABI version, size and MPI identity are those of this header. It then asks for the rows once. The folder `plugins/example`
+ * has a complete plugin in C and in Rust, and says how to write another.
  *
  * Rules for plugins:
  *  - Call PMPI_* only. The names MPI_* may be the drop-in's own.
@@ -28,12 +28,12 @@ extern "C" {
 #define KILTER_PLUGIN_MAGIC UINT64_C(0x314e4752544c4b7f)
 #define KILTER_ABI_VERSION UINT32_C(2)
 
-/* Which MPI library's handles the structures below hold: 1 Open MPI (handles are pointers), 2 MPICH and its descendants
- * (handles are integers); with the size of a handle. */
+/* The ABI of the MPI handles in the structures below: 1 for Open MPI (handles are pointers), 2 for MPICH and its descendants
+ * (handles are integers), combined with the size of a handle. */
 #define KILTER_MPI_IDENTITY \
     ((uint32_t)((sizeof(MPI_Comm) == sizeof(void *) ? 1u : 2u) << 16 | (uint32_t)sizeof(MPI_Comm)))
 
-/* What a row implements. */
+/* The collective that a row implements. */
 enum kilter_collective {
     KILTER_ALLGATHER = 0,
     KILTER_ALLREDUCE = 1,
@@ -53,7 +53,7 @@ enum kilter_collective {
     KILTER_SCATTERV = 15
 };
 
-/* What a row needs of a call; the drop-in calls it for no other. Bits of kilter_algorithm.needs. */
+/* Requirements of a row on a call, as bits of kilter_algorithm.needs. The drop-in calls the row only if they are met. */
 #define KILTER_NEEDS_COMMUTATIVE UINT32_C(1)
 #define KILTER_NEEDS_POWER_OF_TWO_RANKS UINT32_C(2)
 #define KILTER_NEEDS_EVEN_RANKS UINT32_C(4)
@@ -61,13 +61,13 @@ enum kilter_collective {
 #define KILTER_NEEDS_INT_VOLUME UINT32_C(8)
 /* All ranks of the communicator are on one node: for a row that uses memory they share. */
 #define KILTER_NEEDS_ONE_NODE UINT32_C(16)
-/* The operator is one of MPI's own, or the number of elements is a multiple of the number of ranks: for a row that pads with elements of
- * its own, which an operator of the program's must not see. */
+/* The operator is predefined by MPI, or the number of elements is a multiple of the number of ranks: for a row that pads with elements of
+ * its own. The program's own operators must not see such elements. */
 #define KILTER_NEEDS_PREDEFINED_OPERATOR UINT32_C(32)
 
-/* What a row returns, on all ranks alike and with the data of the call as it was, where it lacks what it needs on this
- * communicator, such as memory that its ranks share: the library's own function is used, and the row is not called on the
- * communicator again. */
+/* Return value of a row that cannot run on this communicator, for example because its ranks share no memory. The row must return
+ * it on all ranks and must leave the data of the call as it was. The drop-in then uses the library's own function, and does not
+ * call the row on the communicator again. */
 #define KILTER_UNAVAILABLE (-1)
 
 /* An ordered tunable of a row. */
@@ -86,17 +86,17 @@ typedef struct kilter_context {
     int32_t rank;
     int32_t size;
     uint32_t reserved;
-    MPI_Comm comm; /* private: same ranks as the program's, no messages but the plugin's, errors are returned */
-    void *state;   /* the plugin's own for this communicator; NULL at first; see kilter_plugin.release */
-    void *host;    /* the drop-in's; leave it alone */
+    MPI_Comm comm; /* private: the ranks of the program's communicator, only the plugin's messages; errors are returned */
+    void *state;   /* the plugin's state for this communicator; NULL at first; see kilter_plugin.release */
+    void *host;    /* the drop-in's state; leave it alone */
     /* Scratch of at least `bytes` bytes, aligned for any type, kept until the communicator is freed; the next call for the
      * same context replaces it. NULL without memory. Optional: a plugin may keep its own scratch in `state`. */
     void *(*grow)(struct kilter_context *context, size_t bytes);
 } kilter_context;
 
-/* One call. Buffers, counts, displacements and types are the program's, by collective, whether it called MPI_X or the large
- * count form MPI_X_c; MPI_IN_PLACE is passed on as it came, and counts, displacements and types that MPI
- * then ignores may be anything; what is not named is NULL, 0 or a null handle:
+/* One call. Buffers, counts, displacements and types are the program's, whether it called MPI_X or the large count form
+ * MPI_X_c. MPI_IN_PLACE is passed on; counts, displacements and types that MPI then ignores may be anything. Each collective
+ * sets the fields below; all others are NULL, 0 or a null handle:
  *
  *   allgather, alltoall   send, send_count, send_type; recv, recv_count, recv_type (counts of one block)
  *   allgatherv            send, send_count, send_type; recv, recv_counts, recv_displacements, recv_type
@@ -104,16 +104,16 @@ typedef struct kilter_context {
  *   alltoallv             send, send_counts, send_displacements, send_type; the same with recv
  *   barrier               nothing
  *   bcast                 recv, recv_count, recv_type, root
- *   gather, scatter       send, send_count, send_type, recv, recv_count, recv_type, root (counts of one block; what MPI
- *                         does not define on a rank may be anything)
+ *   gather, scatter       send, send_count, send_type, recv, recv_count, recv_type, root (counts of one block; arguments
+ *                         that MPI ignores on a rank may be anything)
  *   gatherv               send, send_count, send_type, root; at the root recv, recv_counts, recv_displacements, recv_type
  *   reduce                send, recv, recv_count, recv_type, op, root (recv may be anything away from the root)
  *   reduce_scatter        send, recv, recv_counts (one for each rank), recv_type, op
  *   reduce_scatter_block  send, recv, recv_count (of one block), recv_type, op
  *   scatterv              recv, recv_count, recv_type, root; at the root send, send_counts, send_displacements, send_type
  *
- * `bytes` is the total volume n, the same on all ranks and at least 1; it is 0 where not all ranks know it or there is none:
- * for alltoallv, barrier, gatherv and scatterv. It may be more than an int holds.
+ * `bytes` is the total volume n, the same on all ranks and at least 1. It is 0 for alltoallv, gatherv and scatterv, whose
+ * volume not all ranks know, and for barrier. It may be larger than INT_MAX.
  *
  * Types may be derived. The type of a reduction has its data within its extent. */
 typedef struct kilter_arguments {
@@ -145,15 +145,15 @@ typedef struct kilter_algorithm {
     uint32_t reserved;
     const kilter_parameter *parameters;
     const void *data; /* the plugin's own */
-    /* Carries the call out on this rank; every rank of the communicator makes it. Returns MPI_SUCCESS, an error code,
-     * which the drop-in raises on the program's communicator, or KILTER_UNAVAILABLE. */
+    /* Carries the call out on this rank; every rank of the communicator makes the call. Returns MPI_SUCCESS,
+     * KILTER_UNAVAILABLE, or an error code, which the drop-in raises on the program's communicator. */
     int (*run)(kilter_context *context, const kilter_arguments *arguments);
 } kilter_algorithm;
 
-/* What a row keeps of scratch on the rank that needs most, by `grow` or by itself, for calls of a total volume of n bytes on p ranks:
- * at most the sum of these. */
+/* Upper bound of the scratch that a row keeps on any rank, by `grow` or by itself, for calls of a total volume of n bytes on p ranks: the
+ * sum of these terms. */
 typedef struct kilter_scratch {
-    uint64_t is_known;       /* 1; 0 where the row does not say */
+    uint64_t is_known;       /* 1; 0 if the row gives no bound */
     uint64_t fixed_bytes;
     uint64_t bytes_per_rank; /* times p */
     uint64_t volumes;        /* times n */
@@ -171,13 +171,13 @@ typedef struct kilter_plugin_v1 {
     const char *name;
     /* The rows and their number; called once, after all checks, at the program's first collective. NULL: none. */
     const kilter_algorithm *(*algorithms)(uint32_t *count);
-    /* Frees context->state, if the plugin keeps any (then not NULL). Called by all ranks of context->comm together before it is
-       freed, at the latest at the beginning of MPI_Finalize: it may free together what ranks can free only together, such as a
-       window. */
+    /* Frees context->state. Must not be NULL if the plugin keeps any. All ranks of context->comm call it together before the
+       communicator is freed, at the latest at the beginning of MPI_Finalize; so it may make collective calls, such as
+       MPI_Win_free. */
     void (*release)(kilter_context *context);
-    /* What the rows keep of scratch, one for each and in their order, and how many there are; called once, after `algorithms`. NULL: no
-       row says it, and where scratch is bounded (kilter tune --scratch-limit) none is a candidate. Plugins that were built before this
-       field was added have a smaller struct_size, and none says it. */
+    /* The scratch of the rows, one entry for each row in their order, and the number of entries; called once, after `algorithms`. NULL: no
+       row gives a bound, and none is a candidate under a limit on scratch (kilter tune --scratch-limit). Plugins that were built before
+       this field was added have a smaller struct_size; their rows give no bound either. */
     const kilter_scratch *(*scratch)(uint32_t *count);
 } kilter_plugin_v1;
 

@@ -142,11 +142,11 @@ pub struct Arguments {
     pub recv_type: MPI_Datatype,
     /// Elements of each rank's block of `send`.
     pub send_counts: *const i64,
-    /// Where each rank's block of `send` begins, in extents of its type.
+    /// Displacement of each rank's block of `send`, in extents of its type.
     pub send_displacements: *const i64,
     /// Elements of each rank's block of `recv`.
     pub recv_counts: *const i64,
-    /// Where each rank's block of `recv` begins, in extents of its type.
+    /// Displacement of each rank's block of `recv`, in extents of its type.
     pub recv_displacements: *const i64,
     /// The operator.
     pub op: MPI_Op,
@@ -218,7 +218,7 @@ pub struct Plugin {
     pub algorithms: Option<unsafe extern "C" fn(count: *mut u32) -> *const Algorithm>,
     /// Frees a context's state.
     pub release: Option<unsafe extern "C" fn(context: *mut Context)>,
-    /// What each row keeps of scratch; called once, after the rows. Plugins built with an earlier header of this version lack it.
+    /// Scratch that each row keeps. Called once, after `algorithms`. Plugins built with an earlier header of this version lack it.
     pub scratch: Option<unsafe extern "C" fn(count: *mut u32) -> *const Scratch>,
 }
 
@@ -276,7 +276,7 @@ impl Plugin {
     /// in which fields that the plugin's header did not have yet are null.
     ///
     /// # Errors
-    /// Which check failed.
+    /// The check that failed.
     ///
     /// # Safety
     /// `object` points to at least 24 readable bytes, aligned as a [`Plugin`]; where they are a plugin's, the rest is as the
@@ -350,7 +350,7 @@ mod tests {
         assert!(text.contains("MPICH") && text.contains("Open MPI"), "{text}");
     }
 
-    /// What follows an object that ends before the field is not taken for it.
+    /// A plugin's object may end before the field `scratch`. The bytes after the object must not be read as that field.
     #[test]
     fn a_plugin_of_an_earlier_header_says_nothing_of_scratch() {
         unsafe extern "C" fn scratch(_: *mut u32) -> *const Scratch {

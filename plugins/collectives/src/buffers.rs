@@ -1,4 +1,4 @@
-//! What a row works on.
+//! The buffers and lists of block lengths that a row works on.
 
 use std::ffi::c_int;
 
@@ -10,17 +10,17 @@ use crate::side::Side;
 
 /// This rank's data of one call, in memory that a row may use: contiguous, and input apart from output.
 pub(crate) struct Buffers {
-    /// What this rank gives; null with length 0 where the collective has none on this rank.
+    /// Input of this rank. Null with length 0 if the collective has no input on this rank.
     pub(crate) input: *const u8,
-    /// Bytes.
+    /// Its bytes.
     pub(crate) input_bytes: usize,
-    /// Where the result goes; null with length 0 where there is none. A broadcast's data is here on all ranks.
+    /// Output of this rank. Null with length 0 if the rank has no result. A broadcast's data is here on all ranks, the root included.
     pub(crate) output: *mut u8,
-    /// Bytes.
+    /// Its bytes.
     pub(crate) output_bytes: usize,
     /// Elements of the total volume.
     pub(crate) count: usize,
-    /// From one element to the next, in bytes.
+    /// Distance from one element to the next, in bytes.
     pub(crate) element_bytes: usize,
     /// Type of an element.
     pub(crate) datatype: MPI_Datatype,
@@ -44,8 +44,8 @@ impl Buffers {
         }
     }
 
-    /// True if what is given lies within the result's memory, or reaches into it. The standard forbids that; Open MPI carries it out where a
-    /// rank's own block of an allgather serves as what it sends. An empty side may be taken for one that overlaps.
+    /// True if input and output have bytes in common. The MPI standard forbids that. Open MPI accepts it, for example where a rank passes its
+    /// own block of an allgather's receive buffer as its send buffer. An empty side may be reported as overlapping.
     #[inline(always)]
     pub(crate) fn overlap(&self) -> bool {
         overlap((self.input, self.input_bytes), (self.output, self.output_bytes))

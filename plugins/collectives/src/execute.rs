@@ -80,7 +80,7 @@ pub(crate) unsafe fn run_mockup(
         root: call.arguments.root,
     };
     let Some(counts) = call.counts() else {
-        // SAFETY: the same contract.
+        // SAFETY: the buffers have the shapes of the call, and all ranks make it, by this function's contract.
         unsafe { pipeline.run(call.comm, &arguments, arena)? };
         return Ok(());
     };
@@ -88,25 +88,31 @@ pub(crate) unsafe fn run_mockup(
     for count in counts {
         int_counts.push(c_int::try_from(*count).map_err(|_| CallError::Abi("a count beyond an int"))?);
     }
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, as above; the counts are those of the call, one for each rank and the same on all.
     unsafe { pipeline.run_with_counts(call.comm, &arguments, int_counts, arena)? };
     Ok(())
 }
 
-/// A slice that may be empty with any pointer.
+/// A slice; if `length` is 0, `pointer` may be any pointer.
+///
+/// # Safety
+/// `pointer` points to `length` values that nobody writes during `'a`.
 unsafe fn slice<'a, T>(pointer: *const T, length: usize) -> &'a [T] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: by the caller.
+    // SAFETY: by this function's contract.
     unsafe { std::slice::from_raw_parts(pointer, length) }
 }
 
-/// A slice that may be empty with any pointer.
+/// A slice to write; if `length` is 0, `pointer` may be any pointer.
+///
+/// # Safety
+/// `pointer` points to `length` bytes that nobody else uses during `'a`.
 unsafe fn slice_mut<'a>(pointer: *mut u8, length: usize) -> &'a mut [u8] {
     if length == 0 {
         return &mut [];
     }
-    // SAFETY: by the caller.
+    // SAFETY: by this function's contract.
     unsafe { std::slice::from_raw_parts_mut(pointer, length) }
 }

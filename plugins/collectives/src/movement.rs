@@ -1,7 +1,6 @@
 //! Collectives that move data: everything travels as packed bytes, so that types may differ between ranks.
 //!
-//! Where blocks in memory are the bytes of a message already, one after the other in the order of ranks, the program's buffer
-//! is used; else a packed copy is.
+//! If the blocks lie contiguously in memory, in the order of ranks, rows work on the program's buffer; else on a packed copy.
 
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{constants, layout};

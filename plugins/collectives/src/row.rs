@@ -1,14 +1,14 @@
-//! How a row is carried out.
+//! The rows of this plugin: algorithms and mock-ups.
 
 use kilter_algorithms::mockup::Mockup;
 use kilter_algorithms::{Collective, Entry};
 use kilter_mpi::{OverMpi, Pipeline};
 
-/// How a row is carried out; what [`kilter_abi::Algorithm::data`] points to.
+/// The implementation behind a row. [`kilter_abi::Algorithm::data`] points to it.
 pub(crate) enum Row {
-    /// Over point-to-point messages.
+    /// An algorithm over point-to-point messages.
     Algorithm(Entry<OverMpi>),
-    /// By calls of the library's collectives.
+    /// A mock-up: calls of the library's collectives.
     Mockup(&'static Mockup, Pipeline),
 }
 
@@ -21,7 +21,7 @@ impl Row {
         }
     }
 
-    /// What it implements.
+    /// The collective that it implements.
     pub(crate) fn collective(&self) -> Collective {
         match self {
             Row::Algorithm(entry) => entry.row().collective,

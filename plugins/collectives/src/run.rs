@@ -14,7 +14,7 @@ use crate::execute::{run_algorithm, run_mockup};
 use crate::row::Row;
 use crate::{movement, reduction};
 
-/// What this plugin keeps for a communicator.
+/// Scratch and lists that this plugin keeps for a communicator.
 #[derive(Debug, Default)]
 struct State {
     arena: Arena,
@@ -53,7 +53,7 @@ unsafe extern "C" fn run<const C: usize>(context: *mut Context, arguments: *cons
 /// The one reason for which a row returns [`UNAVAILABLE`]; rank 0 prints it with its details.
 pub const UNAVAILABLE_REASON: &str = "the ranks have no memory in common (is there room in /dev/shm?)";
 
-/// What becomes of a call that failed.
+/// Handles a call that failed. Missing shared memory is reported to the host as [`UNAVAILABLE`]; any other failure ends the job.
 #[cold]
 fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Result<(), CallError>>) -> c_int {
     let reason = match failed {
@@ -162,7 +162,7 @@ fn carry_out(collective: Collective, context: &mut Context, arguments: &Argument
 unsafe fn carry_out_staged(call: &Call<'_>, state: &mut State) -> Result<(), CallError> {
     let State { arena, lists } = state;
     let mut staging = Staging::new(arena);
-    // SAFETY: the same contract.
+    // SAFETY: the program's buffers are those of a call of the row's collective, by this function's contract.
     unsafe {
         if call.collective.has_operator() {
             reduction::carry_out(call, &mut staging, lists)

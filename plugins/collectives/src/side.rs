@@ -1,4 +1,4 @@
-//! What one rank gives or takes, as the program describes it: blocks of elements in its memory.
+//! The send or receive side of a call on one rank, as the program describes it: blocks of elements in its memory.
 
 use std::ffi::c_void;
 
@@ -41,7 +41,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// How many blocks it is described by.
+    /// Number of blocks that describe it.
     pub(crate) fn blocks(&self) -> usize {
         match self.blocks {
             Blocks::Run(_) => 1,
@@ -67,8 +67,8 @@ impl<'a> Side<'a> {
         Ok((self.address.wrapping_byte_offset(begin), count, bytes))
     }
 
-    /// Where its data begins, if it lies in memory as in a message: no element has holes, and each block begins where the one
-    /// before it ends.
+    /// The begin of its data, if the data is contiguous: elements have no holes, and each block begins where the block before it
+    /// ends. `None` otherwise.
     pub(crate) fn stream(&self) -> Result<Option<*mut u8>, CallError> {
         if !layout::is_stream(self.datatype)? {
             return Ok(None);
@@ -91,7 +91,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What this rank gives, and whether that lies within what it gets.
+/// The blocks that this rank gives, if it gives any, and true if they lie in its receive buffer.
 ///
 /// # Safety
 /// The lists of the call have an entry for each rank.
@@ -115,7 +115,7 @@ pub(crate) unsafe fn given<'a>(call: &Call<'a>) -> Result<(Option<Side<'a>>, boo
     }
 }
 
-/// Where this rank wants its result; nowhere where it is in place already, or has none.
+/// The blocks that receive this rank's result. `None` if it has no result, or has it in place already (the root of a scatter in place).
 ///
 /// # Safety
 /// The lists of the call have an entry for each rank.

@@ -1,7 +1,7 @@
-//! What the ranks of a communicator agree on before anything is replaced on it.
+//! Agreement among the ranks of a communicator, made before any call on it is replaced.
 //!
-//! A rank that cannot follow the profile, or is told not to, must not be left waiting by those that do. So every rank that has the drop-in
-//! takes part, whatever its environment says, at its first intercepted call on the communicator.
+//! Ranks that follow the profile must not replace a call while another rank makes it through the library: that would deadlock. So every rank
+//! that has the drop-in takes part at its first intercepted call on the communicator, whatever its environment says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,22 +14,22 @@ use crate::private::{self, Private};
 use crate::started::Started;
 use crate::warning::warn;
 
-/// What was agreed.
+/// Result of the agreement.
 pub(crate) enum Agreed {
     /// Not all ranks follow the same profile with the same code.
     Differ,
-    /// They do.
+    /// All ranks follow the same profile with the same code.
     Follow {
         /// The private communicator that serves this one, too.
         shared: Option<Arc<Private>>,
         /// True if all ranks are on one node.
         one_node: bool,
-        /// What is done about a GPU's memory.
+        /// Policy on buffers in a GPU's memory.
         device: Policy,
     },
 }
 
-/// Agrees.
+/// Reaches the agreement.
 ///
 /// # Safety
 /// All ranks of the intracommunicator make the same collective call.

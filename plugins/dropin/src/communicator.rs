@@ -1,8 +1,7 @@
-//! What is kept for each communicator: an attribute, so that it goes when the communicator goes, by whatever path.
+//! The state of each communicator. It is an attribute, so that MPI deletes it with the communicator, however that is freed.
 //!
-//! Handles are reused after a communicator is freed; so the fast path, a small cache (for each thread, where several call MPI
-//! at the same time), holds a handle only
-//! together with a generation that grows whenever any communicator goes.
+//! The fast path is a small cache of handles; each thread has its own if several threads call MPI at the same time. MPI reuses handles after a
+//! communicator is freed. So the cache stores a handle with a generation, which grows whenever a communicator is freed.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -33,18 +32,18 @@ pub(crate) struct State {
     pub(crate) one_node: bool,
     /// True if it is asked for each call if the buffers lie on the host.
     pub(crate) asks_device: bool,
-    /// Of the call under way; calls on one communicator follow each other.
+    /// Tables of the call under way. One set is enough, since collectives on a communicator never run at the same time.
     pub(crate) tables: RefCell<Tables>,
     /// Replaced calls, to be made again.
     pub(crate) prepared: PreparedCalls,
     stage: RefCell<Stage>,
 }
 
-/// Counts and displacements of a call as the ABI has them, a number for each rank; and what cannot run.
+/// Counts and displacements of a call in the ABI's form, one of each per rank; and the implementations that cannot run here.
 pub(crate) struct Tables {
-    /// Of what is sent.
+    /// Counts and displacements of the send side.
     pub(crate) send: (Box<[i64]>, Box<[i64]>),
-    /// Of what is received.
+    /// Counts and displacements of the receive side.
     pub(crate) recv: (Box<[i64]>, Box<[i64]>),
     /// Implementations that said, on all ranks, that they cannot run on this communicator.
     unavailable: Vec<&'static Implementation>,
@@ -86,14 +85,14 @@ enum Stage {
 
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// What a communicator is to the drop-in.
+/// The drop-in's treatment of a communicator.
 #[derive(Clone, Copy)]
 pub(crate) enum Known {
-    /// It has rules.
+    /// The profile has rules for it.
     Ruled(&'static State),
-    /// It has none.
+    /// The profile has no rules for it: calls pass to the library.
     Pass,
-    /// It is one of the drop-in's own: calls on it are made by implementations.
+    /// It is a private communicator of the drop-in. Only implementations call MPI on it.
     Private,
 }
 
@@ -137,7 +136,7 @@ fn known(attribute: *const c_void) -> Known {
     }
 }
 
-/// What `comm` is. At the first call on a communicator, all its ranks agree on it.
+/// The treatment of `comm`. At the first call on a communicator, all its ranks agree on it.
 ///
 /// # Safety
 /// A valid communicator, on which all ranks make the same collective call.
@@ -147,17 +146,17 @@ pub(crate) unsafe fn look_up(comm: MPI_Comm, started: &'static Started) -> Known
     let way = (handle ^ (handle >> 4) ^ (handle >> 9)) % WAYS;
     let generation = GENERATION.load(Ordering::Acquire);
     if started.thread_multiple {
-        // SAFETY: the same contract.
+        // SAFETY: by this function's contract, all ranks of `comm` make this call.
         return unsafe { look_up_of_thread(comm, started, (handle, way, generation)) };
     }
-    // Whoever lets one thread after the other call MPI also orders their accesses to memory.
+    // Below MPI_THREAD_MULTIPLE the program serialises its threads' MPI calls, which also orders their accesses to this memory.
     let remembered = &SERIAL[way];
     if remembered.generation.load(Ordering::Relaxed) == generation
         && remembered.handle.load(Ordering::Relaxed) == handle
     {
         return known(remembered.attribute.load(Ordering::Relaxed).cast_const());
     }
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let attribute = unsafe { find(comm, started) };
     remembered.generation.store(generation, Ordering::Relaxed);
     remembered.handle.store(handle, Ordering::Relaxed);
@@ -179,7 +178,7 @@ unsafe fn look_up_of_thread(
     if cached_generation == generation && cached_handle == handle {
         return known(attribute);
     }
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let attribute = unsafe { find(comm, started) };
     CACHE.with(|cache| cache[way].set((generation, handle, attribute)));
     known(attribute)
@@ -191,17 +190,20 @@ unsafe fn look_up_of_thread(
 /// As for [`look_up`].
 #[cold]
 unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
-    // SAFETY: the same contract.
+    // SAFETY: by this function's contract, `comm` is valid and all its ranks make this call.
     unsafe { attribute_of(comm).unwrap_or_else(|| create(comm, started)) }
 }
 
-/// Decides what a communicator is, and remembers it.
+/// Decides on the treatment of a communicator, and stores it as its attribute.
+///
+/// # Safety
+/// As for [`look_up`].
 #[cold]
 unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
-    // SAFETY: by the contract of `look_up`.
+    // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let state = unsafe { rules_of(comm, started) };
     let attribute = state.map_or(key::pass(), |state| Box::into_raw(state).cast_const().cast());
-    // SAFETY: by the contract of `look_up`.
+    // SAFETY: `comm` is valid by this function's contract. The attribute is static, or a `State` that MPI's delete function frees.
     if let Err(error) = unsafe { set_attribute(comm, attribute) } {
         // Without it this rank would decide otherwise than the others at the next call.
         kilter_mpi::say(format_args!("error: {error}; ending the job"));
@@ -211,6 +213,10 @@ unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
     attribute
 }
 
+/// The state of a communicator that the profile has rules for.
+///
+/// # Safety
+/// As for [`look_up`].
 unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<State>> {
     if info::is_inter(comm).ok()? {
         return None;
@@ -222,15 +228,16 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         return None;
     }
     if !info::is_within_world(comm).ok()? {
-        // What other processes have loaded is not known, and they find the same.
+        // Processes outside the world may not have the drop-in. All ranks of the communicator find the same.
         return None;
     }
-    // SAFETY: by the contract of `look_up`.
+    // SAFETY: all ranks of `comm`, an intracommunicator, make this call, by this function's contract.
+    let agreed = unsafe { agree(comm, size, started) };
     let Agreed::Follow {
         shared,
         one_node,
         device,
-    } = (unsafe { agree(comm, size, started) })
+    } = agreed
     else {
         return None;
     };

@@ -8,7 +8,7 @@ use crate::communicator::{State, Tables};
 use crate::given::{Given, Number};
 use crate::rules::Action;
 
-/// Which arguments mean something on this rank.
+/// Arguments that are significant on this rank.
 struct Meant {
     send: bool,
     recv: bool,
@@ -79,7 +79,7 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     if !in_place && is_aliased(collective, given, is_root) {
         return None;
     }
-    // What is not meant may be anything, a negative count too.
+    // Arguments that are not significant on this rank may be anything, a negative count too.
     let count = |count: N, meant: bool| match count.try_into() {
         Ok(count) if count >= 0 || !meant => Some(count),
         _ => None,
@@ -118,15 +118,15 @@ pub(crate) unsafe fn describe<N: Number, D: Number>(
     })
 }
 
-/// Whether a rank gives to a reduction what lies where it wants its result, which libraries refuse. Types that are not predefined may share
-/// an address and no byte. Collectives that move data are no matter of this: there one rank alone may have one address for both sides, such as
-/// rank 0 with its block of an allgather, which Open MPI carries out; that rank would be alone with the library's function.
+/// True if a reduction's send and receive buffers have the same address. Libraries refuse such a call, so the drop-in leaves it to them.
+/// Derived types are exempt: two of them may share an address and no byte. Collectives that move data are exempt too: one rank alone may pass
+/// the same address twice (rank 0 with its own block of an allgather, which Open MPI accepts), and that rank alone would call the library.
 #[inline]
 fn is_aliased<N: Number, D: Number>(collective: Collective, given: &Given<N, D>, is_root: bool) -> bool {
     collective.has_operator()
         && !given.send.is_null()
         && given.send == given.recv.cast_const()
-        // Beside the root nothing is wanted, and the address may be any.
+        // Only the root has a receive buffer; other ranks may pass any address.
         && (is_root || !collective.has_root())
         && layout::plain_size(given.recv_type).is_some()
 }
@@ -140,7 +140,7 @@ fn volume<N: Number, D: Number>(
     given: &Given<N, D>,
     (is_root, listed): (bool, i64),
 ) -> Option<u64> {
-    // Where the sides may be described differently, the root's is taken that it has in place or not.
+    // The sides may be described differently. The root's volume comes from the side that it describes even in place.
     let of_send = match collective {
         Collective::Gather => !is_root,
         Collective::Scatter => is_root,
@@ -184,10 +184,10 @@ pub(crate) unsafe fn early<N: Number, D: Number>(
             Collective::Allgatherv | Collective::ReduceScatter => unsafe { sum(given.recv_counts, state.size) }?,
             _ => 0,
         };
-        // Where nothing is moved, nothing is to be gained.
+        // Calls that move no data are left to the library.
         volume(collective, state, &given, (is_root, listed)).filter(|bytes| *bytes > 0)?
     } else {
-        // What not every rank knows counts as 0 and has one rule for all.
+        // A volume that not every rank knows counts as 0; such a collective has one rule for all sizes.
         0
     };
     Some((bytes, state.table.lookup(collective, bytes)?))

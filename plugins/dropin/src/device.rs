@@ -22,7 +22,7 @@ use crate::maxima::maxima;
 use crate::started;
 use crate::warning::warn;
 
-/// What the ranks of a communicator agreed on. The larger one of any rank is that of all.
+/// Policy on GPU memory for a communicator. The ranks agree on the largest value of any rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Policy {
     /// No rank has a runtime mapped.
@@ -46,7 +46,7 @@ impl Policy {
 
 /// A runtime of GPUs, and how it is asked where an address lies.
 struct Runtime {
-    /// How the name of its shared object begins.
+    /// Beginning of its shared object's file name.
     object: &'static str,
     /// The function, with a NUL at its end. `None` where it needs what only the program has: Level Zero's
     /// `zeMemGetAllocProperties` wants the context in which the memory was allocated.
@@ -123,7 +123,7 @@ fn mapped() -> Vec<(CString, &'static Runtime)> {
         // SAFETY: the loader lends a description; its name is null or a string.
         let name = unsafe { (*object).dlpi_name };
         if !name.is_null() {
-            // SAFETY: as above; `found` is the vector below.
+            // SAFETY: the name is a string that the loader lends for this call; `found` is the vector that the call below passes.
             let (name, found) = unsafe {
                 let found = &mut *found.cast::<Vec<(CString, &'static Runtime)>>();
                 (CStr::from_ptr(name.cast::<c_char>()), found)
@@ -176,7 +176,7 @@ fn wants_host() -> bool {
     })
 }
 
-/// What this rank alone would do.
+/// This rank's own policy, before the ranks agree.
 pub(crate) fn own_policy() -> Policy {
     let mapped = mapped();
     if mapped.is_empty() {
@@ -199,7 +199,7 @@ pub(crate) fn say_that_calls_are_left(rank: usize) {
     warn(speaks, text);
 }
 
-/// Whether the buffers of a call are known to lie on the host, on all ranks.
+/// True if the buffers of a call are known to lie in host memory on all ranks.
 ///
 /// # Safety
 /// All ranks of the communicator make the call that `arguments` describe.
@@ -209,7 +209,8 @@ pub(crate) unsafe fn is_on_host(comm: MPI_Comm, arguments: &Arguments) -> Result
     Ok(unsafe { maxima(comm, [u64::from(elsewhere)]) }? == [0])
 }
 
-/// The same of this rank. Where data begins is known without a list of displacements and a derived type only.
+/// True if this rank's buffers are known to lie in host memory. With displacements or derived types the address of the data is unknown, so
+/// the answer is false.
 fn is_own_on_host(arguments: &Arguments) -> bool {
     let is_plain = |datatype: MPI_Datatype| datatype == constants::datatype_null() || layout::is_predefined(datatype);
     if !arguments.send_displacements.is_null()

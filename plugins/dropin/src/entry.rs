@@ -19,7 +19,7 @@ macro_rules! form {
         #[allow(clippy::too_many_arguments)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $mpi($($argument: $type,)* comm: MPI_Comm) -> c_int {
-            // SAFETY: the same contract.
+            // SAFETY: the caller passes valid arguments of this MPI function.
             unsafe { call($($argument,)* comm) }
         }
 
@@ -30,7 +30,7 @@ macro_rules! form {
         #[allow(clippy::too_many_arguments)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pmpi($($argument: $type,)* comm: MPI_Comm) -> c_int {
-            // SAFETY: the same contract.
+            // SAFETY: the caller passes valid arguments of this MPI function.
             unsafe { call($($argument,)* comm) }
         }
 
@@ -64,7 +64,6 @@ macro_rules! collectives {
     ($(
         $module:ident, $collective:ident: $mpi:ident $pmpi:ident, $mpi_c:ident $pmpi_c:ident, $arguments:tt;
     )*) => {$(
-        // What MPI calls them.
         #[allow(non_snake_case, reason = "the names are MPI's")]
         pub mod $module {
             //! The functions of one collective.

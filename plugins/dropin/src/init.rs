@@ -17,7 +17,7 @@ const NOT: u8 = 2;
 
 static FOUND: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// Whether every rank has the drop-in; says so once where that was never asked.
+/// True if every rank has the drop-in. Warns once if `MPI_Init` did not go through the drop-in, so that the ranks were never asked.
 pub(crate) fn is_everywhere() -> bool {
     match FOUND.load(Ordering::Acquire) {
         EVERYWHERE => true,
@@ -78,7 +78,7 @@ macro_rules! initialises {
         /// As MPI says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $mpi($($argument: $type),*) -> c_int {
-            // SAFETY: the same contract.
+            // SAFETY: the caller passes valid arguments of this MPI function.
             unsafe { $pmpi($($argument),*) }
         }
 

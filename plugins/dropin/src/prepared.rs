@@ -102,7 +102,7 @@ impl PreparedCalls {
             return ptr::null_mut();
         };
         let known = &prepared.arguments;
-        // What a function does not have is the same in all its calls.
+        // Arguments that a function does not have need no comparison.
         let has_sides = collective.has_data() && !collective.has_operator() && collective != Collective::Bcast;
         let is_like = (!collective.has_data() || (count == known.recv_count && given.recv_type == known.recv_type))
             && (!has_sides || (is(given.send_count, known.send_count) && given.send_type == known.send_type))

@@ -32,10 +32,10 @@ pub(crate) struct Private {
     rules: &'static Rules,
 }
 
-// SAFETY: its contexts are used by the calls on the communicators that it serves, which follow each other: where several threads call MPI
-// at the same time it serves one communicator.
+// SAFETY: only calls on the communicators that it serves use its contexts, and these calls never run at the same time. If several threads
+// call MPI at the same time, it serves a single communicator, on which MPI orders the calls.
 unsafe impl Send for Private {}
-// SAFETY: the same.
+// SAFETY: as for `Send`: one call at a time uses its contexts.
 unsafe impl Sync for Private {}
 
 /// Those that live, by number: an order that is the same on all ranks, so that ranks that release several of them wait for each other in

@@ -1,4 +1,4 @@
-/* Whether the library has MPI_Allreduce_c and its like, which came with MPI 4. */
+/* Compiles if the library has MPI_Allreduce_c and the other large count functions of MPI 4. */
 #include <mpi.h>
 #if MPI_VERSION >= 4
 kilter_large_counts yes

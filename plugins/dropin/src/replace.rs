@@ -1,9 +1,9 @@
-//! Whether a call is replaced, and the replacement.
+//! Decides if a call is replaced, and replaces it.
 //!
-//! All ranks must decide alike, or they wait for each other for ever. So only facts count that all ranks share: size of the
-//! communicator, whether its ranks are on one node, total bytes (where all know them), the operator, and, for
-//! reductions, count and type, which MPI wants to be the same on all. Not: `MPI_IN_PLACE` and addresses, which may be the root's alone,
-//! or types of moved data, which may differ.
+//! All ranks must decide alike, or they deadlock. So the decision uses only facts that all ranks share: the size of the communicator, whether
+//! its ranks are on one node, the total bytes (if all ranks know them) and the operator. Reductions add count and type, which MPI requires to
+//! be the same on all ranks. The decision must not use `MPI_IN_PLACE` and addresses, which may differ at the root, nor the types of moved data,
+//! which may differ between ranks.
 
 use std::cell::RefMut;
 use std::ffi::{c_int, c_void};
@@ -33,7 +33,7 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
     if comm == constants::comm_null() {
         return None;
     }
-    // SAFETY: the same contract.
+    // SAFETY: `comm` is valid, and all its ranks make the call, by this function's contract.
     match unsafe { communicator::look_up(comm, started) } {
         Known::Ruled(state) => state.table.has(collective).then_some((state, started)),
         Known::Pass | Known::Private => None,
@@ -62,11 +62,11 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
         return unsafe { again(state, started, prepared, given.send, given.recv) };
     }
     // Calls that are left alone end here, so that no more than this is part of the function.
-    // SAFETY: the same contract.
+    // SAFETY: `given` are the arguments of a valid call that all ranks make, by this function's contract.
     let found = unsafe { early(F::COLLECTIVE, state, given) }?;
     // A copy, so that only this path writes the arguments to memory.
     let stored = given;
-    // SAFETY: the same contract.
+    // SAFETY: `stored` is a copy of the valid call's arguments; all ranks decide alike, so all come here.
     unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
 }
 
@@ -90,11 +90,12 @@ unsafe fn again(
         implementation.count(started.thread_multiple);
         return Some(0);
     }
-    // SAFETY: the same contract.
+    // SAFETY: all ranks made the call, by this function's contract, and `tables` was borrowed from this state.
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
-/// What is left to decide, and the call, of this total volume and with what may run.
+/// Makes the call with `action`, the implementation that the profile names for this total volume. First decides the rest: the implementation's
+/// needs, the mode, and whether buffers lie on the host. `None` leaves the call to the library.
 ///
 /// # Safety
 /// As for [`replace`].
@@ -157,19 +158,19 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
     let code = unsafe { (implementation.callable.run)(context, &raw const arguments) };
     if code == 0 {
         implementation.count(started.thread_multiple);
-        // Where its buffers lie is asked anew in each call.
+        // A call whose buffers must be checked for GPU memory is not prepared: each call asks anew.
         if !state.asks_device {
             // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
             unsafe { state.prepared.put(collective, &arguments, context, implementation) };
         }
         return Some(0);
     }
-    // SAFETY: the same contract.
+    // SAFETY: all ranks made the call, by this function's contract, and `tables` was borrowed from this state.
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
-/// What a call is to return whose implementation returned `code`, other than 0. `None`: the implementation cannot run on this
-/// communicator, and the library shall carry the call out.
+/// The return code of a call whose implementation returned `code`, other than 0. `None` if the implementation cannot run on this
+/// communicator; the library then carries the call out.
 ///
 /// # Safety
 /// All ranks of the communicator made the call; `tables` are the state's.

@@ -16,9 +16,9 @@ pub(crate) struct Implementation {
     pub(crate) callable: Callable,
     /// Place of its plugin in [`Rules::plugins`].
     pub(crate) plugin: usize,
-    /// How often it ran on this rank.
+    /// Calls that it carried out on this rank.
     pub(crate) calls: AtomicU64,
-    /// How often it would have run, had the mode been `replace`.
+    /// Calls that it would have carried out in mode `replace`.
     pub(crate) would_run: AtomicU64,
 }
 
@@ -28,7 +28,7 @@ impl Implementation {
         &self.callable.row.id
     }
 
-    /// What it needs of a call.
+    /// Its requirements on a call.
     pub(crate) fn needs(&self) -> Needs {
         self.callable.row.needs
     }
@@ -46,7 +46,7 @@ impl Implementation {
     }
 }
 
-/// What runs on a range of bytes.
+/// Implementation that runs on a range of bytes, with its parameters.
 pub(crate) struct Action {
     pub(crate) implementation: &'static Implementation,
     /// One value for each parameter of the row.
@@ -75,7 +75,7 @@ pub(crate) enum RulesError {
     Plugin {
         /// The profile's file.
         profile: PathBuf,
-        /// What is wrong.
+        /// The failure.
         error: LoadError,
     },
     /// Two plugins have a row of one id.
@@ -149,7 +149,7 @@ impl Rules {
         &self.profile.library
     }
 
-    /// What runs on communicators of `ranks` ranks; `None` where nothing does.
+    /// The implementations for communicators of `ranks` ranks, by size; `None` if there are none.
     pub(crate) fn table(&'static self, ranks: usize) -> Option<Table<Action>> {
         let action = |_: Collective, entry: &Entry| {
             let named = |implementation: &&Implementation| implementation.id() == entry.implementation;

@@ -8,16 +8,16 @@ use kilter_mpi::info;
 
 use crate::rules::Rules;
 
-/// What is done with a call that the profile has a rule for.
+/// Treatment of calls that the profile has a rule for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// It is counted, and the library's own collective runs.
+    /// The call is counted, and the library's own collective runs.
     Log,
     /// The profile's implementation runs.
     Replace,
 }
 
-/// What the start found.
+/// Result of the drop-in's start.
 pub(crate) struct Started {
     pub(crate) mode: Mode,
     /// True if counts are printed at the end.
@@ -53,7 +53,7 @@ pub(crate) fn active() -> Option<&'static Started> {
     unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
 }
 
-/// What the start found, even after the end; `None` before it or where the drop-in is off.
+/// Result of the start, even after [`stop`]; `None` before the start, or if the drop-in is off.
 pub(crate) fn found() -> Option<&'static Started> {
     STARTED.get().and_then(Option::as_ref)
 }

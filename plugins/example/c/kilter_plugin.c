@@ -35,7 +35,7 @@ static int chain(kilter_context *context, const kilter_arguments *arguments) {
     if (arguments->bytes > INT_MAX || arguments->recv_count > INT_MAX) {
         must(MPI_ERR_COUNT, context, "a broadcast of more than INT_MAX bytes; give its rule a smaller max_bytes:");
     }
-    /* The type may be derived, and another one on each rank: travel as packed bytes. */
+    /* The type may be derived, and may differ between ranks. So the data travels as packed bytes. */
     char *packed = context->grow(context, (size_t)n);
     if (packed == NULL) {
         must(MPI_ERR_NO_MEM, context, "allocating scratch");
@@ -83,7 +83,7 @@ static const kilter_algorithm *algorithms(uint32_t *count) {
     return rows;
 }
 
-/* What each row asks of `grow`: the chain the whole volume, packed. */
+/* Scratch that each row takes from `grow`. The chain takes the whole volume, for a packed copy. */
 static const kilter_scratch scratch_of_rows[sizeof rows / sizeof rows[0]] = {
     {.is_known = 1, .volumes = 1},
 };

@@ -45,7 +45,7 @@ static ROWS: [Algorithm; 1] = [Algorithm {
     run: Some(run),
 }];
 
-/// What each row asks of `grow`: the chain the whole volume, packed.
+/// Scratch that each row takes from `grow`. The chain takes the whole volume, for a packed copy.
 static SCRATCH: [Scratch; 1] = [Scratch {
     is_known: 1,
     fixed_bytes: 0,
@@ -67,8 +67,8 @@ unsafe extern "C" fn algorithms(count: *mut u32) -> *const Algorithm {
     ROWS.as_ptr()
 }
 
-/// What a panic or an error becomes: a message and the end of the job. Other ranks may be waiting for this one, so that neither may
-/// leave this function on one rank alone.
+/// `kilter_algorithm.run` of the chain. A panic or an error ends the job with a message: other ranks may be waiting for this one, so neither
+/// may return from this function on one rank alone.
 unsafe extern "C" fn run(context: *mut Context, arguments: *const Arguments) -> c_int {
     // SAFETY: by the ABI, both are valid and lent for the call.
     let (lent, arguments) = unsafe { (&mut *context, &*arguments) };

@@ -1,14 +1,14 @@
-//! Which build of a shared object is in this process.
+//! Identifies the build of a shared object that is loaded in this process.
 //!
-//! The file may be another one by now: an update replaces it while jobs run. So what tells builds apart is what was loaded.
+//! The identity comes from the memory that was loaded, not from the file: an update may replace the file while jobs run.
 
 use std::ffi::{c_int, c_void};
 
 /// FNV-1a's prime, for words of eight bytes.
 const PRIME: u64 = 0x0100_0000_01b3;
 
-/// A number that tells builds of the shared object apart in which `address` lies, from the code and constants that it was loaded with;
-/// `start` where no object has it. It tells builds apart, not adversaries.
+/// A digest of the loaded code and constants of the shared object that `address` lies in, continued from `start`; `start` itself if no object
+/// contains the address. It tells builds apart; it is no protection against forgery.
 #[must_use]
 pub fn digest(address: *const c_void, start: u64) -> u64 {
     let mut wanted = Wanted {
@@ -41,7 +41,7 @@ unsafe extern "C" fn look_at(info: *mut libc::dl_phdr_info, _: usize, wanted: *m
         if !segments().any(has) {
             return 0;
         }
-        // What may be written has been: addresses are put there, which differ from process to process.
+        // Writable segments are left out: the loader has relocated addresses in them, which differ between processes.
         for header in segments().filter(|header| header.p_flags & libc::PF_W == 0 && header.p_flags & libc::PF_R != 0) {
             let bytes = std::slice::from_raw_parts(place(header) as *const u8, header.p_filesz as usize);
             wanted.hash = hash(wanted.hash, bytes);

@@ -15,12 +15,12 @@ pub struct Hosted {
 
 struct Kept {
     context: Context,
-    /// Of 16-byte units, so that it is aligned for any type.
+    /// Scratch in units of 16 bytes, so that it is aligned for any type.
     scratch: Vec<u128>,
 }
 
 impl Hosted {
-    /// For rank `rank` of the `size` ranks of the private communicator `comm`.
+    /// A context for rank `rank` of the `size` ranks of the private communicator `comm`.
     #[must_use]
     pub fn new(comm: MPI_Comm, rank: usize, size: usize) -> Hosted {
         let context = Context {
@@ -74,7 +74,7 @@ unsafe extern "C" fn grow(context: *mut Context, bytes: usize) -> *mut c_void {
     let scratch = unsafe { &mut *(*context).host.cast::<Vec<u128>>() };
     let units = bytes.div_ceil(size_of::<u128>()).max(1);
     if units > scratch.len() {
-        // What is there need not be kept, so it is not copied.
+        // The old contents need not be kept, so they are not copied.
         scratch.clear();
         if scratch.try_reserve_exact(units).is_err() {
             return std::ptr::null_mut();

@@ -12,7 +12,7 @@ use kilter_protocol::row::{Needs, Parameter, Row, Scratch};
 /// Checks a row and describes it, but for its scratch.
 ///
 /// # Errors
-/// Where it is not as the ABI wants it.
+/// The row violates the ABI.
 ///
 /// # Safety
 /// Its pointers are null or as the ABI says.

@@ -1,8 +1,8 @@
-//! Whether a shared object is all there.
+//! Detects truncated shared objects before `dlopen`.
 //!
-//! The dynamic linker maps what the program headers name. Where the file ends before that, because a copy broke off or a disk was full, the
-//! first look beyond its end kills the process with SIGBUS, inside `dlopen`, without a word. So the file's length is compared with its
-//! program headers first. What is no ELF file of 64 bits in this machine's byte order is left to the linker, which says so.
+//! The dynamic linker maps the segments that the program headers name. A truncated file (an interrupted copy, a full disk) ends before them, and
+//! the first access beyond its end kills the process with SIGBUS inside `dlopen`, without a message. So the file's length is compared with the
+//! program headers first. Files that are not ELF of 64 bits in this machine's byte order are left to the linker, which reports them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -11,15 +11,15 @@ use std::os::unix::fs::FileExt as _;
 const HEADER_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 56;
 
-/// The bytes that a file has, and those that its headers name, where it has fewer.
+/// If the file is truncated: the bytes that it has, and the bytes that its headers name.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// The file cannot be read.
 pub(crate) fn missing(file: &File) -> std::io::Result<Option<(u64, u64)>> {
     let bytes = file.metadata()?.len();
     let mut header = [0; HEADER_BYTES];
     if !read_all(file, &mut header, 0)? {
-        // A header that is cut off is one of an ELF file where it begins so.
+        // Shorter than a header: truncated if it begins as an ELF file does.
         return Ok(header.starts_with(b"\x7fELF").then_some((bytes, HEADER_BYTES as u64)));
     }
     let byte_order = if cfg!(target_endian = "little") { 1 } else { 2 };

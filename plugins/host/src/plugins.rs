@@ -33,33 +33,33 @@ pub enum LoadError {
         path: PathBuf,
         /// Its length.
         bytes: u64,
-        /// What it needs.
+        /// The length that its headers name.
         needed: u64,
     },
-    /// Of another version or library.
+    /// It was built for another version of the ABI or another MPI library.
     #[error("plugin `{path}`: {error}")]
     Incompatible {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         error: PluginError,
     },
-    /// A row is not as the ABI wants it.
+    /// A row violates the ABI.
     #[error("plugin `{path}`, row {row}: {what}")]
     Row {
         /// The file.
         path: PathBuf,
-        /// Its place, from 0.
+        /// Index of the row, from 0.
         row: usize,
-        /// What is wrong.
+        /// The violation.
         what: &'static str,
     },
-    /// What it says of scratch is not for its rows.
+    /// Its table of scratch has another number of entries than it has rows.
     #[error("plugin `{path}` says of {said} rows what they keep of scratch, and has {rows}: one entry is for each row")]
     Scratch {
         /// The file.
         path: PathBuf,
-        /// Number of entries.
+        /// Number of entries of the table.
         said: usize,
         /// Number of rows.
         rows: usize,
@@ -135,7 +135,7 @@ impl Loaded {
     /// A plugin that is part of this program, under its own name in errors.
     ///
     /// # Errors
-    /// A row is not as the ABI wants it.
+    /// A row violates the ABI.
     ///
     /// # Safety
     /// The object is a plugin's of this version of the ABI.
@@ -204,7 +204,7 @@ unsafe fn callable(algorithm: &'static Algorithm) -> Result<Callable, &'static s
     })
 }
 
-/// What its rows keep of scratch; `None` where it does not say.
+/// Scratch that each of its rows keeps; `None` if the plugin does not say.
 ///
 /// # Safety
 /// The plugin's functions are those of the ABI.

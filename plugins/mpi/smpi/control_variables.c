@@ -1,8 +1,8 @@
-/* What SimGrid 3.32 lacks as functions: control variables, and MPI_Comm_get_parent. Part of constants.c where the library is
+/* Functions that SimGrid 3.32 lacks: control variables, and MPI_Comm_get_parent. This file is part of constants.c in builds for
  * SMPI.
  *
  * The variables are SimGrid's own settings that choose algorithms, under the names that `--cfg=NAME:VALUE` takes. They are read
- * from the running library, so that a launch confirms what it was given, and cannot be written: all ranks of a simulation share
+ * from the running library, so that a launch confirms its settings. They cannot be written, since all ranks of a simulation share
  * them. */
 #include <string.h>
 
@@ -13,7 +13,8 @@ struct kilter_text {
     char small[16];
 };
 
-/* const std::string &simgrid::config::get_value<std::string>(const std::string &name); C++ has it, C only has it for numbers. */
+/* const std::string &simgrid::config::get_value<std::string>(const std::string &name); SimGrid's C interface
+ * has it for numbers only. */
 extern const struct kilter_text *kilter_smpi_setting(const struct kilter_text *name) __asm__(
     "_ZN7simgrid6config9get_valueINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEERKT_RKS7_");
 
@@ -133,8 +134,8 @@ int PMPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void 
     return MPI_T_ERR_INVALID;
 }
 
-/* SMPI's ends the simulation with "not yet implemented", and the Rust binding calls it before every MPI_Finalize. No simulated
- * program was spawned. */
+/* SMPI's own function ends the simulation with "not yet implemented", and the Rust binding calls it before every MPI_Finalize.
+ * Simulated programs are never spawned, so they have no parent. */
 int MPI_Comm_get_parent(MPI_Comm *parent) {
     *parent = MPI_COMM_NULL;
     return MPI_SUCCESS;

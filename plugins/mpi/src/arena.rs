@@ -93,11 +93,15 @@ impl Arena {
         }
     }
 
+    /// Allocates memory that the ranks of `comm` share.
+    ///
+    /// # Safety
+    /// As for [`Arena::release`].
     #[cold]
     unsafe fn make_shared(&mut self, comm: MPI_Comm, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
         let own = info::rank(comm).map_err(|error| error.with_peer(0))?;
         let failed = |error: MpiError| error.with_peer(own);
-        // SAFETY: by this function's contract, here and below.
+        // SAFETY: all ranks of `comm` make this call, by this function's contract.
         let nodes = self.nodes(|| unsafe { crate::nodes(comm) }).map_err(failed)?;
         if nodes.count() != 1 {
             return Err(TransportError::NoSharedMemory {
@@ -107,9 +111,9 @@ impl Arena {
         // Threads that may all call MPI wait for each other's processors, too.
         let threads = info::is_thread_multiple().map_err(failed)?;
         self.crowded = threads || is_crowded(info::size(comm).map_err(failed)?);
-        // SAFETY: as above; no call has the view, as this one asks for it.
+        // SAFETY: all ranks of `comm` make this call, by this function's contract. No call uses the view, as this call asks for it.
         unsafe { self.release() }.map_err(failed)?;
-        // SAFETY: as above.
+        // SAFETY: all ranks of `comm` make this call, by this function's contract.
         self.window = unsafe { Window::new(comm, piece_bytes) }.map_err(failed)?;
         let view = self.window.as_mut().and_then(|window| window.take(piece_bytes));
         view.ok_or(TransportError::NoSharedMemory {

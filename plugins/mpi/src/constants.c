@@ -69,7 +69,7 @@ const int kilter_t_bind_comm = MPI_T_BIND_MPI_COMM;
 const int kilter_t_pvar_class_size = MPI_T_PVAR_CLASS_SIZE;
 MPI_T_enum kilter_t_enum_null(void) { return MPI_T_ENUM_NULL; }
 
-/* The family whose ABI the library has: what a plugin must share with the program that loads it. */
+/* The family of libraries whose ABI this one has. A plugin and the program that loads it must have the same. */
 #if defined(OPEN_MPI)
 const unsigned kilter_mpi_family = 1;
 #elif defined(MPICH_VERSION) || defined(MPICH) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
@@ -78,8 +78,8 @@ const unsigned kilter_mpi_family = 2;
 const unsigned kilter_mpi_family = 0;
 #endif
 
-/* Bytes that a message of MPI_BYTE brought, -1 where the library cannot tell. Looked at for every message: where the field is part
- * of the ABI, as mpi.h shows it, reading it saves the 44 instructions of MPI_Get_count. */
+/* Bytes of a received message of MPI_BYTE; -1 if the library cannot tell. Called for every message. If mpi.h shows the field as
+ * part of the ABI, reading it saves the 44 instructions of MPI_Get_count. */
 long long kilter_received_bytes(const MPI_Status *status) {
 #if defined(OPEN_MPI)
     return (long long)status->_ucount;

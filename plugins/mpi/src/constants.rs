@@ -6,6 +6,7 @@ use mpi_sys::{
     MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Info, MPI_Op, MPI_Request, MPI_Status, MPI_T_enum, MPI_Win,
 };
 
+// SAFETY: `constants.c`, compiled with this crate, defines these symbols with these types.
 unsafe extern "C" {
     static kilter_in_place: *mut c_void;
     static kilter_status_ignore: *mut MPI_Status;
@@ -18,6 +19,7 @@ unsafe extern "C" {
 
 macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident = $symbol:ident: $type:ty;)*) => {
+        // SAFETY: `constants.c`, compiled with this crate, defines these symbols with these types.
         unsafe extern "C" { $(static $symbol: $type;)* }
         $($(#[$doc])* #[inline] #[must_use] pub fn $name() -> $type {
             // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.

@@ -202,7 +202,7 @@ pub unsafe fn pack(
     packed: &mut [u8],
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
-    // SAFETY: the same contract.
+    // SAFETY: `elements` points to `count` elements, by this function's contract.
     unsafe { pack_in_pieces(elements, count, datatype, packed, comm, PIECE_BYTES) }
 }
 
@@ -227,7 +227,7 @@ pub unsafe fn pack_in_pieces(
             let (piece, rest) = std::mem::take(&mut packed).split_at_mut(bytes);
             packed = rest;
             let elements = elements.wrapping_byte_offset(begin);
-            // SAFETY: these are elements of the whole.
+            // SAFETY: the piece lies within the `count` elements that the caller vouches for.
             unsafe { pack_piece(elements, elements_of_piece, datatype, piece, comm) }
         },
     )
@@ -356,7 +356,7 @@ pub unsafe fn unpack(
     datatype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
-    // SAFETY: the same contract.
+    // SAFETY: `elements` has room for `count` elements, by this function's contract.
     unsafe { unpack_in_pieces(packed, elements, count, datatype, comm, PIECE_BYTES) }
 }
 
@@ -381,7 +381,7 @@ pub unsafe fn unpack_in_pieces(
             let (piece, rest) = packed.split_at(bytes);
             packed = rest;
             let elements = elements.wrapping_byte_offset(begin);
-            // SAFETY: these are elements of the whole.
+            // SAFETY: the piece lies within the room for `count` elements that the caller vouches for.
             unsafe { unpack_piece(piece, elements, elements_of_piece, datatype, comm) }
         },
     )

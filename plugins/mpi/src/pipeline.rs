@@ -152,7 +152,7 @@ impl Pipeline {
     /// As for [`crate::library_call`]; `comm` is an intracommunicator, elements lie within their extent (which is the type's
     /// size where an inner call moves bytes), and `arguments.count` is the same on all ranks.
     pub unsafe fn run(&self, comm: MPI_Comm, arguments: &CallArguments, arena: &mut Arena) -> Result<(), MpiError> {
-        // SAFETY: the same contract.
+        // SAFETY: by this function's contract; there are no counts.
         unsafe { self.run_blocks(comm, arguments, None, arena) }
     }
 
@@ -168,10 +168,12 @@ impl Pipeline {
         counts: &[c_int],
         arena: &mut Arena,
     ) -> Result<(), MpiError> {
-        // SAFETY: the same contract.
+        // SAFETY: by this function's contract.
         unsafe { self.run_blocks(comm, arguments, Some(counts), arena) }
     }
 
+    /// # Safety
+    /// As for [`Pipeline::run`], or, with `counts`, for [`Pipeline::run_with_counts`].
     unsafe fn run_blocks(
         &self,
         comm: MPI_Comm,
@@ -212,7 +214,7 @@ impl Pipeline {
             arena,
             held,
         };
-        // SAFETY: the same contract.
+        // SAFETY: `run` has the buffers of the call, by this function's contract.
         unsafe { run.carry_out() }
     }
 }
@@ -369,6 +371,10 @@ impl Run<'_> {
         }
     }
 
+    /// Makes all calls of the pipeline.
+    ///
+    /// # Safety
+    /// `self.arguments` are as [`Pipeline::run`] says, and all ranks of `self.comm` make this call.
     unsafe fn carry_out(&mut self) -> Result<(), MpiError> {
         if self.arguments.count == 0 {
             return Ok(());
@@ -402,11 +408,14 @@ impl Run<'_> {
         output
     }
 
-    /// Makes one call; returns where its result lies.
+    /// Makes one call; returns the address of its result.
+    ///
+    /// # Safety
+    /// `input` and `output` have the shapes of the step's call, and all ranks of `self.comm` make this call.
     unsafe fn step(&mut self, step: Step, input: *const u8, output: *mut u8) -> Result<*const u8, MpiError> {
         // Only the root's data counts in a broadcast.
         let (output, send) = match step.call {
-            // SAFETY: as for this function.
+            // SAFETY: both are as long as the call's data, by this function's contract.
             Collective::Bcast if self.is_root => (unsafe { self.writable(input, output) }, std::ptr::null()),
             _ => (output, input),
         };
@@ -425,7 +434,7 @@ impl Run<'_> {
             arguments.datatype = constants::byte();
             arguments.op = constants::bor();
         }
-        // SAFETY: the buffers have the shapes of the call, by the caller; where bytes are moved, blocks are equal or not used.
+        // SAFETY: the buffers have the shapes of the call, by this function's contract; a step that moves bytes has equal blocks, or none.
         unsafe { call(step.call, self.comm, &arguments, self.blocks, self.arena)? };
         Ok(output)
     }
@@ -450,10 +459,13 @@ impl Run<'_> {
     }
 }
 
-/// Copies, tolerating null pointers where there is nothing to copy.
+/// Copies `bytes` bytes; if that is 0, the pointers may be null.
+///
+/// # Safety
+/// Both are valid for `bytes` bytes and do not overlap.
 unsafe fn copy_bytes(from: *const u8, to: *mut u8, bytes: usize) {
     if bytes > 0 {
-        // SAFETY: by the caller: both are valid for `bytes` bytes and do not overlap.
+        // SAFETY: by this function's contract.
         unsafe { to.copy_from_nonoverlapping(from, bytes) };
     }
 }

@@ -185,17 +185,15 @@ pub unsafe fn find_out(library: Library) -> Result<Presence, MpiError> {
     let tag = highest_tag(world) - library as c_int;
     let limit = limit();
     let mut missing = Missing::default();
-    // SAFETY: by this function's contract, here and below: the peers make the matching calls or none.
-    let children: Vec<Receive> = place
-        .children()
-        .map(|child| unsafe { Receive::from(world, child, tag) })
-        .collect::<Result<_, _>>()?;
+    // SAFETY: MPI runs, by this function's contract. A child with the library sends a matching message; one without it sends none.
+    let receive = |child| unsafe { Receive::from(world, child, tag) };
+    let children: Vec<Receive> = place.children().map(receive).collect::<Result<_, _>>()?;
     let begun = Instant::now();
     let mut there = Vec::new();
     let mut open = Vec::new();
     for mut child in children {
         let left = (limit * place.levels_below()).saturating_sub(begun.elapsed());
-        // SAFETY: the receive is this function's own.
+        // SAFETY: the receive was posted above, and only this function uses it.
         match unsafe { child.wait(left) }? {
             Some(numbers) => {
                 missing.take(&numbers);
@@ -208,7 +206,7 @@ pub unsafe fn find_out(library: Library) -> Result<Presence, MpiError> {
         }
     }
     if let Some(parent) = place.parent() {
-        // SAFETY: as above.
+        // SAFETY: MPI runs, by this function's contract. A parent with the library makes the matching calls; one without it makes none.
         let (answer, answered) = unsafe {
             send(world, parent, tag, missing.numbers(), limit)?;
             let mut answer = Receive::from(world, parent, tag)?;
@@ -228,7 +226,7 @@ pub unsafe fn find_out(library: Library) -> Result<Presence, MpiError> {
     }
     keep(open)?;
     for child in there {
-        // SAFETY: as above; it waits for this.
+        // SAFETY: MPI runs, by this function's contract; the child waits for this message.
         unsafe { send(world, child, tag, missing.numbers(), limit)? };
     }
     Ok(missing.presence())

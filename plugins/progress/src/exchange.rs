@@ -91,8 +91,10 @@ fn rank_number(rank: usize) -> c_int {
     c_int::try_from(rank).unwrap_or(c_int::MAX)
 }
 
+/// # Safety
+/// MPI runs, and rank `peer` of `comm` makes the matching [`receive`].
 unsafe fn send(comm: MPI_Comm, peer: c_int, numbers: &[u64]) -> Result<(), MpiError> {
-    // SAFETY: the buffer has so many numbers; the peer receives by the caller's contract.
+    // SAFETY: the buffer has so many numbers; the peer receives them, by this function's contract.
     MpiError::check("PMPI_Send", unsafe {
         mpi_sys::PMPI_Send(
             numbers.as_ptr().cast(),
@@ -105,9 +107,11 @@ unsafe fn send(comm: MPI_Comm, peer: c_int, numbers: &[u64]) -> Result<(), MpiEr
     })
 }
 
+/// # Safety
+/// MPI runs, and rank `peer` of `comm` makes the matching [`send`] of `N` numbers.
 unsafe fn receive<const N: usize>(comm: MPI_Comm, peer: c_int) -> Result<[u64; N], MpiError> {
     let mut numbers = [0; N];
-    // SAFETY: the buffer has so many numbers; the peer sends by the caller's contract.
+    // SAFETY: the buffer has so many numbers; the peer sends as many, by this function's contract.
     MpiError::check("PMPI_Recv", unsafe {
         mpi_sys::PMPI_Recv(
             numbers.as_mut_ptr().cast(),

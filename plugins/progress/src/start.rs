@@ -150,8 +150,12 @@ fn refusal(node: Node) -> String {
     )
 }
 
+/// Starts the thread and the counting.
+///
+/// # Safety
+/// MPI runs.
 unsafe fn run(manner: Manner, report: Report, rank: usize) -> Result<(), String> {
-    // SAFETY: by the caller.
+    // SAFETY: MPI runs, by this function's contract.
     let probe = unsafe { Probe::new() }.map_err(|error| error.to_string())?;
     let step = |probe: &mut Probe| match probe.make() {
         Ok(false) => Step::Made,

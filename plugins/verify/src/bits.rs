@@ -1,7 +1,7 @@
-//! Random doubles: whether a row leaves the bits that the library leaves, which depends on the order of its additions.
+//! Compares a row's sums of random doubles with the library's, bit by bit. The bits depend on the order of additions.
 //!
-//! That is no question of right and wrong, so it is counted by itself. Calls are made several times, ranks coming in different orders: what
-//! arrives first may be added first.
+//! Both results are correct, so differences are counted apart from errors. Calls are repeated with the ranks arriving in different orders, since
+//! an implementation may add first what arrives first.
 
 use std::ffi::c_int;
 
@@ -16,7 +16,7 @@ pub(crate) struct Doubles {
 }
 
 impl Doubles {
-    /// What `rank` has before a call that is not in place.
+    /// The buffers of `rank` before a call that is not in place.
     pub(crate) fn new(problem: &Problem, rank: usize) -> Doubles {
         Doubles {
             send: (0..problem.send_span).map(|index| random(rank, index)).collect(),
@@ -24,17 +24,17 @@ impl Doubles {
         }
     }
 
-    /// The bits that the call had to leave.
+    /// The bits of the result.
     fn bits(&self, problem: &Problem) -> Vec<u64> {
         let defined = problem.after.iter().flat_map(|(at, elements)| *at..at + elements.len());
         defined.map(|index| self.recv[index].to_bits()).collect()
     }
 }
 
-/// What calls leave, bit by bit; why that is nothing that could be compared.
+/// The bits of the result, the same in all of several calls.
 ///
 /// # Errors
-/// An error code, or bits that differ from call to call.
+/// A call returned an error code, or bits differ from call to call.
 pub(crate) fn left(
     problem: &Problem,
     rank: usize,
@@ -60,7 +60,7 @@ pub(crate) fn left(
     outcome.map(|()| first.unwrap_or_default())
 }
 
-/// Where two results differ, in words.
+/// The first difference between two results, in words.
 pub(crate) fn difference(row: &[u64], library: &[u64]) -> Option<String> {
     let index = first_difference(row, library)?;
     let of = |bits: &[u64]| f64::from_bits(bits[index]);

@@ -14,7 +14,7 @@ use crate::operators::OPERATORS;
 const PRIME: usize = 97;
 const LARGE: usize = 20_011;
 
-/// Which ranks, in which order.
+/// The communicator of a case: its ranks and their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comm {
     World,
@@ -51,7 +51,7 @@ pub(crate) struct Case {
     pub(crate) root: usize,
     pub(crate) in_place: bool,
     pub(crate) values: Values,
-    /// Whether it is about the bits of random doubles, rather than about results that are exact.
+    /// True if the case compares the bits of random doubles; false if it checks exact results.
     pub(crate) random: bool,
 }
 
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// What cases of random doubles are about: type, operator, whether in place.
+/// Type, operator and `in_place` of all cases with random doubles.
 const RANDOM: (&str, &str, bool) = ("double", "sum", false);
 
 /// True if MPI lets the collective be called in place.

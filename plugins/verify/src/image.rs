@@ -8,7 +8,7 @@ const GUARD: usize = 64;
 /// A buffer of elements between guards. All bytes that are no data hold a pattern.
 #[derive(Clone)]
 pub(crate) struct Image {
-    /// Of 16-byte units, so that it is aligned for any type.
+    /// Guards and elements, in units of 16 bytes, so that they are aligned for any type.
     memory: Vec<u128>,
     bytes: usize,
 }
@@ -40,7 +40,7 @@ impl Image {
         }
     }
 
-    /// Where the elements begin.
+    /// Address of the first element.
     pub(crate) fn address(&mut self) -> *mut u8 {
         self.memory.as_mut_ptr().cast::<u8>().wrapping_add(GUARD)
     }
@@ -52,7 +52,7 @@ impl Image {
 
     /// The elements at `at`.
     fn get(&self, type_: &Type, at: usize) -> Element {
-        // SAFETY: as for `put`.
+        // SAFETY: `difference` asks only for elements that lie within the buffer.
         unsafe { type_.load(self.bytes().as_ptr().add(GUARD + at * type_.extent)) }
     }
 
@@ -73,7 +73,7 @@ impl Image {
         }
     }
 
-    /// Where this differs from what was expected, in words.
+    /// The first difference from the expected buffer, in words.
     pub(crate) fn difference(&self, expected: &Image, type_: &Type) -> Option<String> {
         let place = self.bytes().iter().zip(expected.bytes()).position(|(a, b)| a != b)?;
         let (got, wanted) = (self.bytes()[place], expected.bytes()[place]);

@@ -36,14 +36,14 @@ impl Chosen<'_> {
     }
 }
 
-/// What became of a row's runs.
+/// Counts of a row's runs by outcome.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Compared with the reference.
+    /// Runs compared with the reference.
     compared: u64,
-    /// Wrong.
+    /// Runs with wrong results.
     failed: u64,
-    /// Not made, by reason.
+    /// Runs that were not made, by reason.
     skipped: BTreeMap<&'static str, u64>,
     /// Runs on random doubles.
     bits: Bits,
@@ -64,7 +64,7 @@ struct Place {
     hosted: Hosted,
 }
 
-/// What all cases share.
+/// Data that all cases share.
 pub(crate) struct Matrix<'a> {
     world: &'a World,
     request: &'a Request,

@@ -116,7 +116,7 @@ mod tests {
     use super::OPERATORS;
     use crate::elements::TYPES;
 
-    /// What the operators do, and whether they commute, is tested where they are.
+    /// Only the types are tested here. The tests of `Operator` in `kilter-algorithms` cover its results and commutativity.
     #[test]
     fn operators_combine_elements_of_every_type_that_they_are_defined_on() {
         for row in &OPERATORS {

@@ -1,4 +1,4 @@
-//! What a rank has before the call of a case and must have after it: the reference's data, at its places in the buffers.
+//! The buffers of a rank before and after the call of a case: the reference's data, at its places in the buffers.
 
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ impl Blocks {
     }
 }
 
-/// What one rank has and gets.
+/// Buffers and counts of one rank's call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Problem {
     /// Elements of the send buffer; the data in it.
@@ -77,7 +77,7 @@ pub(crate) struct Problem {
     /// Counts of one block, or of the whole.
     pub(crate) send_count: usize,
     pub(crate) recv_count: usize,
-    /// Where blocks differ.
+    /// Counts and displacements, for collectives whose blocks may differ.
     pub(crate) send_blocks: Blocks,
     pub(crate) recv_blocks: Blocks,
     /// Elements of the total volume where all ranks know it.
@@ -93,7 +93,7 @@ fn unequal(count: usize, key: usize) -> usize {
     }
 }
 
-/// What the ranks of a case give.
+/// The elements that the ranks of a case give.
 struct Contributions {
     fields: usize,
     operator: Operator,
@@ -172,7 +172,7 @@ fn blocks_of(call: &Call, rank: usize) -> [Option<Blocks>; 2] {
 }
 
 impl Problem {
-    /// Of rank `rank` of `p`.
+    /// The call of rank `rank` of `p`.
     pub(crate) fn new(collective: Collective, case: &Case, p: usize, rank: usize) -> Problem {
         if collective == Collective::Barrier {
             return Problem::default();

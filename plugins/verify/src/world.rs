@@ -65,7 +65,7 @@ impl World {
         Ok(unsafe { self.agree_on_run(true, mine) }?.1)
     }
 
-    /// Whether any rank ran something, and the finding of the lowest rank that has one, on all ranks.
+    /// Tells all ranks whether any rank ran the case, and the finding of the lowest rank that has one.
     ///
     /// # Safety
     /// All ranks make this call.
@@ -74,7 +74,7 @@ impl World {
         ran: bool,
         mine: Option<String>,
     ) -> Result<(bool, Option<String>), MpiError> {
-        // 0 where nothing ran, 1 where it ran and nothing was found, above that the teller counted from the last rank.
+        // 0: the case did not run. 1: it ran, without a finding. Above 1: it has a finding; lower ranks vote higher.
         let vote = match mine {
             Some(_) => (1 + self.size - self.rank) as c_int,
             None => c_int::from(ran),

@@ -73,7 +73,7 @@ fn the_reference_of_all_sixteen_collectives_is_what_the_library_says() {
     let has_bits = |row: &&Value| row["bits"]["compared"].as_u64().unwrap() > 0;
     assert_eq!(rows.iter().filter(has_bits).count(), 4 * 6, "{report:#}");
     assert!(rows.iter().all(|row| row["bits"]["other"] == 0), "{report:#}");
-    // What was verified is in the database, row by row.
+    // The database has each verified row.
     let database = rusqlite::Connection::open(out.join("kilter.db")).unwrap();
     let stored: i64 = database
         .query_row(

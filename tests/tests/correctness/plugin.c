@@ -1,5 +1,5 @@
-/* A plugin with a row for each collective, which calls the library's own: right, and proof that the reference and the arguments
- * of all sixteen are. Compiled with one of these it is wrong in one way:
+/* A plugin with a row for each collective, which calls the library's own function. It is right, which proves the reference and the
+ * arguments of all sixteen collectives. Compiled with one of these it is wrong in one way:
  *
  *   WRONG_BYTE   the allreduce has one wrong byte on the last rank, for counts above 4
  *   CRASHES      the broadcast of 3 ranks or more ends its process
@@ -91,7 +91,7 @@ static int run(kilter_context *context, const kilter_arguments *a) {
         if (a->collective == KILTER_REDUCE_SCATTER_BLOCK) {
             count *= (size_t)context->size;
         }
-        /* Where a call is not in place, its receive buffer may be shorter: only what is defined is copied. */
+        /* If the call is not in place, its receive buffer may be shorter: only the defined result is copied. */
         call.recv = calloc(count + 1, (size_t)extent);
         if (a->send == MPI_IN_PLACE) {
             memcpy(call.recv, a->recv, count * (size_t)extent);

@@ -1,5 +1,5 @@
-/* Calls that differ from the one before in one argument each, three times over: what was kept of a call must not serve another.
- * On two ranks. Prints the calls of each collective that are replaced by a profile without bounds. */
+/* Calls that differ from the one before in one argument each, three times over: a prepared call must not be reused for a call with other
+ * arguments. Runs on two ranks. Prints for each collective the number of calls that a profile without bounds replaces. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void plus(void *lower, void *upper, int *length, MPI_Datatype *type) {
     }
 }
 
-/* Handles that come back as something else. */
+/* Handles that MPI reuses for other objects. */
 static void of_own(void) {
     MPI_Op op;
     MPI_Op_create(plus, 1, &op);
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int round = 0; round < 3; round++) {
-        /* 1, 5 and 9 elements are kept at one place. */
+        /* Prepared calls of 1, 5 and 9 elements share a slot. */
         for (int count = 1; count <= 9; count += 4) {
             for (int twice = 0; twice < 2; twice++) {
                 allreduce("a sum", count, 0, MPI_SUM, 12);

@@ -1,4 +1,4 @@
-/* Counts what is allocated on the heap in collective calls, each time but the first, and by whom.
+/* Counts heap allocations in collective calls, in all calls but the first, by who makes them.
  *
  *     allocations COLLECTIVE:COUNT:KIND ...
  *
@@ -8,8 +8,8 @@
  *     FIRST <allocations of Kilter's in the first calls of all>
  *     COUNTED <argument> <allocations of Kilter's> <allocations of others> in the further calls
  *
- * An allocation is that of the innermost object on the stack that is neither this program nor the C library: what Kilter asks the
- * MPI library for, and that allocates, is the library's.
+ * An allocation is attributed to the innermost shared object on the stack that is neither this program nor the C library. So allocations
+ * that the MPI library makes in calls by Kilter count as the library's.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -61,7 +61,7 @@ __attribute__((noinline)) static void count(void) {
     inside = 0;
 }
 
-/* In front of the C library's for every object of the process. */
+/* Interposes the C library's malloc for every object of the process. */
 void *malloc(size_t size) {
     count();
     return __libc_malloc(size);
@@ -169,7 +169,7 @@ int main(int argc, char **argv) {
         for (int again = 0; again < 2; again++) {
             of_kilter = of_others = 0;
             counting = 1;
-            /* Scratch of several sizes is all there after the second turn. */
+            /* All scratch is allocated after the second turn. */
             const int first = turns > 1 ? 2 : 1, rounds = again ? CALLS + 1 - first : first;
             for (int i = 0; i < rounds * turns; i++) {
                 call(name, n * (i % turns + 1), type, op, in_place);

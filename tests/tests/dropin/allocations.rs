@@ -25,7 +25,7 @@ fn implementations(collective: Collective) -> Vec<&'static str> {
     algorithms.chain(mockups.map(|row| row.id)).collect()
 }
 
-/// Whether it can be made in place by two ranks with equal blocks.
+/// True if two ranks with equal blocks can call it in place.
 fn has_in_place(collective: Collective) -> bool {
     !matches!(collective, Collective::Barrier | Collective::Bcast)
 }
@@ -75,7 +75,7 @@ fn everything() -> (Vec<Rule>, Vec<String>, BTreeMap<String, u64>) {
     (rules, items, calls)
 }
 
-/// What the program counted: of Kilter, in the first calls of all; and in the others, by item.
+/// Allocations that the program counted: Kilter's in the first calls of all items, and those in later calls, by item.
 fn counted(output: &Output) -> (u64, BTreeMap<String, u64>) {
     let first = output.stdout.lines().find_map(|line| line.strip_prefix("FIRST "));
     let items = output.stdout.lines().filter_map(|line| {

@@ -78,7 +78,7 @@ fn rounds() -> usize {
         .unwrap_or(0)
 }
 
-/// Whether a program of a Debian package is there; says so if not.
+/// True if a program of a Debian package is there; else notes that the test leaves it out.
 fn installed(program: &str, package: &str) -> bool {
     let there = Path::new(program).exists();
     if !there {

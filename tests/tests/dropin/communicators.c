@@ -1,5 +1,5 @@
-/* Many communicators: made and freed one after the other, and as many held as the library gives. Each makes a few calls, and knows their
-   results. Prints what the program could hold, which is the library's matter, and OK. */
+/* Many communicators: made and freed one after the other, and as many held at once as the library allows. A few calls are made and checked
+   on each. Prints the number that could be held, which depends on the library, and OK. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void fail(const char *what, int number) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The sum tells which communicator it was made on. */
+/* The sum identifies the communicator. */
 static void call(MPI_Comm comm, int number) {
     int ranks;
     MPI_Comm_size(comm, &ranks);
@@ -29,7 +29,7 @@ static void call(MPI_Comm comm, int number) {
     }
 }
 
-/* Like the world, in reverse, of two halves, or of one rank. */
+/* Makes a communicator like the world, in reverse order, of two halves, or of one rank. */
 static int make(int kind, MPI_Comm *comm) {
     switch (kind % 4) {
     case 0:
@@ -53,8 +53,8 @@ static void churn(int number) {
     }
 }
 
-/* Ranks free the first of two that share their processes at different places between the calls on the other. No library waits in
-   MPI_Comm_free, so that this works without the drop-in. */
+/* Of two communicators of the same processes, ranks free the first at different points between the calls on the second. That works without
+   the drop-in, since no library waits in MPI_Comm_free. */
 static void out_of_step(void) {
     for (int i = 0; i < 60; i++) {
         MPI_Comm one, other;

@@ -1,4 +1,4 @@
-/* Ten allreduces of 64 bytes, then what the drop-in says of itself: "FOUND <n>", and "<id> <calls>" for each. */
+/* Makes ten allreduces of 64 bytes, then prints the drop-in's own counts: "FOUND <n>", and "<id> <calls>" for each implementation. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

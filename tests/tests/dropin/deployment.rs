@@ -1,4 +1,4 @@
-//! What is wrong with a profile or a plugin is said once, and the program runs as if the drop-in were not there.
+//! A faulty profile or plugin: the drop-in warns once, and the program runs as if the drop-in were not there.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

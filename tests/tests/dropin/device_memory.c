@@ -1,7 +1,8 @@
 /* Buffers that the CPU cannot touch, at addresses that a stand-in of a GPU's runtime claims.
  *
- * With RUNTIME: the runtime. With AWARE: what makes the library aware of such memory, as builds for GPUs are; it is preloaded behind
- * the drop-in. Otherwise the program: argv[1] is the runtime, which rank 1 alone loads; without it no call has such a buffer. */
+ * With RUNTIME: the runtime. With AWARE: an object preloaded behind the drop-in that makes the library
+ * accept such buffers, as builds for GPUs do. Otherwise the program: argv[1] is the runtime, which rank 1 alone loads; without it no call has such a
+ * buffer. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Calls that MPI does not allow and that a library says so of, with MPI_ERRORS_RETURN. Prints whether each returned an error; goes on with a
- * right call of each, so that a rank that was left alone with a wrong one would be seen to hang. (An allgather from its own result is refused
- * by rank 0 of MPICH alone, and the others wait for it with the library itself.) */
+/* Erroneous calls that a library reports, under MPI_ERRORS_RETURN. Prints if each returned an error. A correct call of each collective
+ * follows, which would hang if a rank had been left alone in the erroneous one. (An allgather from its own result is missing here: only rank 0
+ * of MPICH refuses it, and the others hang without the drop-in too.) */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
     int data[COUNT * RANKS], got[COUNT * RANKS];
     MPI_Init(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    /* Open MPI has the handler of the world called for buffers. */
+    /* Open MPI reports wrong buffers to the error handler of the world. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm, &rank);
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
         say("scan", MPI_Scan(data, got, COUNT, MPI_INT, MPI_SUM, comm));
         for (int kind = 0; kind < 3; kind++) {
             int code = MPI_SUCCESS;
-            /* MPICH crashes by itself. */
+            /* MPICH crashes without the drop-in too. */
             if (rank == size - 1 && getenv("KILTER_TEST_IN_PLACE") != NULL) {
                 switch (kind) {
                     case 0: code = MPI_Reduce(MPI_IN_PLACE, got, COUNT, MPI_INT, MPI_SUM, 0, comm); break;

@@ -19,9 +19,9 @@ const LIMIT: &str = "180";
 pub(crate) enum Mpi {
     /// The one that this test program's workspace is built for.
     OpenMpi,
-    /// Of Debian; Kilter's build for it has a folder of its own.
+    /// Debian's MPICH. Kilter's build for it has a folder of its own.
     Mpich,
-    /// One that `scripts/setup --mpi` brings, by that name; tested where [`FURTHER`] names it.
+    /// A library that `scripts/setup --mpi` brings, by that name. It is tested if [`FURTHER`] names it.
     Brought(&'static str),
 }
 
@@ -60,22 +60,22 @@ impl Mpi {
         }
     }
 
-    /// Whether it is one of Open MPI's, whatever its version.
+    /// True for every version of Open MPI.
     pub(crate) fn is_open_mpi(self) -> bool {
         matches!(self, Mpi::OpenMpi | Mpi::Brought("openmpi-5.0"))
     }
 
-    /// Whether `MPI_Finalize` ends a job in which a message was not received: MPICH counts them since 4.3.
+    /// True if `MPI_Finalize` aborts a job in which a message was not received. MPICH does so since 4.3.
     pub(crate) fn wants_all_messages_received(self) -> bool {
         matches!(self, Mpi::Brought("mpich-4.3" | "mpich-5.0"))
     }
 
-    /// Whether it has the functions of MPI 4 whose counts are `MPI_Count`. Open MPI has none before 6.
+    /// True if it has the functions of MPI 4 with counts of type `MPI_Count`. Open MPI has none before 6.
     pub(crate) fn has_large_counts(self) -> bool {
         !self.is_open_mpi()
     }
 
-    /// Whether there is a compiler of Fortran for it: wheels of PyPI may have none.
+    /// True if it has a Fortran compiler; wheels of PyPI may have none.
     pub(crate) fn has_fortran(self) -> bool {
         !matches!(self, Mpi::Brought(_)) || self.program("mpif90").exists()
     }
@@ -104,7 +104,7 @@ impl Mpi {
         self.prefix().join("bin").join(name)
     }
 
-    /// Where one that was brought is installed.
+    /// The folder in which `scripts/setup --mpi` installed it.
     fn prefix(self) -> PathBuf {
         let folder = self.build().join("../install");
         folder
@@ -112,7 +112,7 @@ impl Mpi {
             .unwrap_or_else(|error| panic!("{}: {error}; run `{}` first", folder.display(), self.how()))
     }
 
-    /// Whether it is installed; notes what is left out where it is not.
+    /// True if it is installed; else notes that the test leaves it out.
     pub(crate) fn is_there(self) -> bool {
         let there = self != Mpi::Mpich || kilter_tests::in_path("mpirun.mpich");
         if !there {
@@ -264,7 +264,7 @@ pub(crate) fn run(program: &Path, ranks: usize, variables: &[(&str, &str)]) -> O
     Mpi::OpenMpi.run(&[program], ranks, variables)
 }
 
-/// What a job printed.
+/// Exit and output of a job.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) ok: bool,

@@ -10,7 +10,7 @@ enum { MIB = 1 << 20, TOTAL = 2100 };
 
 static int rank, ranks;
 
-/* What is at 8 bytes number `i` of a whole. */
+/* The value of the `i`-th 8 bytes of the data. */
 static uint64_t pattern(size_t i, uint64_t salt) { return (i + salt) * UINT64_C(0x9e3779b97f4a7c15); }
 
 static void fill(uint64_t *buffer, size_t begin, size_t words, uint64_t salt) {

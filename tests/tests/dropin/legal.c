@@ -1,5 +1,5 @@
-/* Calls that are legal and rare: buffers of absolute addresses from MPI_BOTTOM, buffers to send from that nobody may write, and an operator
- * that looks at where an element lies among the others. Every collective that has such buffers, on any number of ranks. */
+/* Calls that are legal and rare: absolute addresses from MPI_BOTTOM, read-only send buffers, and an operator that depends on an element's
+ * position. Covers every collective that has such buffers, on any number of ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 enum { ELEMENTS = 7, HOLE = -7, LARGE = 5003 };
 
-/* Whether the broadcast is the library's own: MPICH writes into its root's buffer. */
+/* True if broadcasts are the library's own: MPICH writes into the root's buffer. */
 static int broadcasts_itself;
-/* Whether the library is MPICH, which refuses rank 0's own block for both sides. */
+/* True for MPICH, which refuses rank 0's own block as both send and receive buffer. */
 #ifdef MPICH_VERSION
 static const int refuses_own_blocks = 1;
 #else
@@ -26,7 +26,7 @@ static void expect(int place, long got, long wanted) {
     }
 }
 
-/* An element is two ints with another between them that is no part of it. */
+/* An element is two ints with a hole of one int between them. */
 enum { INTS = 3 };
 
 static int value(int giver, int element, int half) { return 1000 * giver + 2 * element + half; }
@@ -200,7 +200,7 @@ static void from_read_only(int root, int count) {
     for (int i = 0; i < count * size && rank == root; i++) {
         expect(i, got[i], 100000L * (i / count) + i % count);
     }
-    /* Not allowed, and carried out by Open MPI: rank 0 has one address for both sides, and nobody else. */
+    /* Forbidden by MPI, but accepted by Open MPI: rank 0 alone passes one address for both sides. */
     if (!refuses_own_blocks) {
         what = "own block, allgather";
         for (int i = 0; i < count; i++) {
@@ -243,7 +243,8 @@ static void from_read_only(int root, int count) {
     free(got);
 }
 
-/* Adds values whose places in the vector are known. Elements of one call lie behind each other, and each meets the one of its place. */
+/* Adds elements and checks their positions: the elements of one call must be contiguous, and each must be combined with the element of the
+ * same position. */
 static void by_place(void *lower, void *upper, int *length, MPI_Datatype *type) {
     int *a = lower, *b = upper;
     (void)type;

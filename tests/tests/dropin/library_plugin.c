@@ -1,5 +1,5 @@
-/* A plugin with a row for every collective, which hands the call to the library as it came: what the library then makes of
- * the arguments shows whether the drop-in passed them on rightly. */
+/* A plugin with a row for every collective, which passes the call on to the library unchanged. The library's results show if the
+ * drop-in passed the arguments on correctly. */
 #include "kilter_plugin.h"
 
 #include <limits.h>
@@ -32,7 +32,7 @@ static int run(kilter_context *c, const kilter_arguments *a) {
     const int of_all = a->collective == KILTER_GATHERV || a->collective == KILTER_SCATTERV;
     int *counts_out = list(c, 0, a->send_counts), *places_out = list(c, 1, a->send_displacements);
     int *counts_in = list(c, 2, a->recv_counts), *places_in = list(c, 3, a->recv_displacements);
-    /* What MPI does not define on a rank may be anything. */
+    /* Arguments that MPI ignores on a rank may be anything. */
     const int out = (int)a->send_count, in = (int)a->recv_count;
     if (of_all && (c->rank != a->root) != (counts_out == NULL && counts_in == NULL)) {
         fprintf(stderr, "library_plugin: the root alone has lists\n");

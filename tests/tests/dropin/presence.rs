@@ -48,7 +48,7 @@ fn ranks_without_the_drop_in_are_named_and_not_waited_for() {
             let output = without_on(mpi, program, lacking);
             let case = format!("{mpi:?}, without it on {lacking:?}");
             if lacking == [0] && mpi.wants_all_messages_received() {
-                // What the others sent to rank 0 stays there, since nobody can know beforehand that it has no drop-in.
+                // The other ranks' messages to rank 0 stay unreceived: no rank can know beforehand that rank 0 lacks the drop-in.
                 let end = output.lines("MPIR_Comm_delete_internal");
                 assert!(
                     end.iter().any(|line| line.ends_with("3 unmatched message(s)")),

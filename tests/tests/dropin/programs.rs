@@ -7,7 +7,7 @@ use kilter_tests::left_out;
 
 use crate::dropin::job::{self, Deployed, Mpi, Output, rule};
 
-/// What the programs in other languages call, on two ranks.
+/// Rules for the calls that the programs in other languages make, on two ranks.
 fn rules() -> Vec<Rule> {
     vec![
         rule("allreduce", 2, 16..=u64::MAX, "allreduce.recursive_doubling"),
@@ -48,7 +48,7 @@ fn fortran_of_every_kind_is_followed() {
 fn threads_with_communicators_of_their_own_do_not_disturb_each_other() {
     for mpi in Mpi::installed() {
         let program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
-        // Where threads make communicators at the same time, Kilter makes none for one rank.
+        // If threads make communicators at the same time, Kilter makes no private communicator for one rank.
         let mut rules = rules();
         rules.push(rule("allreduce", 1, 1..=u64::MAX, "allreduce.recursive_doubling"));
         let output = Deployed::for_library(mpi, rules).run(mpi, &[&program], 2, &[]);

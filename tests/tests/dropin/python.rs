@@ -13,7 +13,7 @@ use crate::dropin::job::{self, Deployed, Mpi, Output};
 /// The one that has Debian's mpi4py, whatever else is in PATH.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// What `scripts/mpi4py` made.
+/// A folder that `scripts/mpi4py` made.
 fn made(name: &str) -> PathBuf {
     kilter_tests::build().with_file_name("mpi4py").join(name)
 }
@@ -83,12 +83,13 @@ fn all_sixteen_collectives_of_python_are_followed() {
     }
 }
 
-/// Of every rank the last word of Python's unittest; ranks write into each other's lines.
+/// Number of ranks whose tests passed. `OK` is the last word of Python's unittest; it is counted as a word, since ranks write into each other's
+/// lines.
 fn passed(output: &Output) -> usize {
     output.stderr.matches("OK").count()
 }
 
-/// Its tests of collectives: buffers, lists of counts, objects, in place, on several communicators, and what must be left to the
+/// mpi4py's own tests of collectives: buffers, lists of counts, objects, in place, on several communicators, and what must be left to the
 /// library: intercommunicators, neighbours, non-blocking calls.
 fn mpi4pys_own_tests_of_collectives_pass() {
     let tests = made("source").join("test/runtests.py");

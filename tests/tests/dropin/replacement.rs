@@ -24,7 +24,7 @@ fn candidates(collective: Collective) -> Vec<String> {
         .collect()
 }
 
-/// Whether an implementation runs on so many ranks.
+/// True if an implementation can run on this number of ranks.
 fn fits(id: &str, ranks: usize) -> bool {
     registry::find(id).is_none_or(|row| row.unmet(ranks, true, true).is_none())
 }
@@ -238,7 +238,7 @@ fn a_program_can_ask_what_ran() {
     assert_eq!(ask(&[("KILTER_MODE", "off")]), "FOUND -1\n");
 }
 
-/// What is kept of a call serves calls with the same arguments, and no others.
+/// The drop-in keeps prepared calls for reuse. A prepared call must be used only for calls with the same arguments.
 fn a_call_that_differs_from_the_one_before_is_not_taken_for_it() {
     for mpi in Mpi::installed() {
         let rules = ["allreduce.recursive_doubling", "bcast.binomial", "gather.binomial"];
@@ -253,7 +253,7 @@ fn a_call_that_differs_from_the_one_before_is_not_taken_for_it() {
     }
 }
 
-/// What a row cannot have, it says on all ranks; the calls are the library's then, and right.
+/// A row that cannot get shared memory must report so on all ranks. The library then makes the calls, with right results.
 fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
     for mpi in Mpi::installed() {
         let mut rules: Vec<Rule> = registry::algorithms()
@@ -262,7 +262,7 @@ fn without_shared_memory_the_librarys_own_is_used_and_said_once() {
             .map(|row| rule(row.collective.name(), 2, 0..=u64::MAX, row.id))
             .collect();
         assert!(rules.len() > 8, "{rules:?}");
-        // What needs none runs beside them.
+        // This row needs no shared memory, so it must run all the same.
         rules.push(rule("alltoallv", 2, 0..=u64::MAX, "alltoallv.pairwise"));
         let options = ["-std=c11", "-shared", "-fPIC"];
         let no_window = mpi.built("mpicc", "no_window.c", &options, "no_window.so");

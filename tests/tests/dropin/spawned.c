@@ -1,5 +1,5 @@
-/* Processes that another world has: spawned without the drop-in, merged with those that have it into one communicator, where all make
-   collectives. Before, nothing may have come that the program did not send. Prints OK. */
+/* Spawns processes without the drop-in and merges them with processes that have it into one communicator, on which all call collectives.
+   Before that, no message may arrive that the program did not send. Prints OK. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,7 +23,7 @@ static void *work(void *argument) {
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Comm comm;
         MPI_Comm_dup(parents[thread], &comm);
-        /* One rank alone, while the other threads make theirs. */
+        /* A call on one rank alone, while the other threads make theirs. */
         MPI_Group group, self;
         MPI_Comm lonely;
         MPI_Comm_group(parents[thread], &group);

@@ -25,7 +25,7 @@ typedef struct {
     MPI_Op op;
     int commutes;
     int size;   /* bytes of data */
-    int extent; /* bytes from one to the next */
+    int extent; /* bytes from one element to the next */
 } Kind;
 
 typedef struct {
@@ -243,7 +243,7 @@ static void reductions(int kind, int count, int in_place) {
     }
 }
 
-/* Types that lay the same integers out in other ways; `slots` integers of memory for each element of two. */
+/* Types with different layouts of the same integers. Each element has two integers and takes `slots` integers of memory. */
 enum { LAYOUTS = 3 };
 static struct {
     MPI_Datatype type;
@@ -268,7 +268,7 @@ static int32_t *empty(int layout, long elements) {
     return (int32_t *)(void *)buffer(elements * layouts[layout].slots, 4);
 }
 
-/* The pairs are there, and every other integer, holes and end, is as it was. */
+/* Checks that the pairs are there and that all other integers, in holes and behind the end, are unchanged. */
 static void expect_pairs(int layout, const int32_t *got, int of, long begin, long elements, long capacity) {
     int32_t untouched;
     memset(&untouched, UNTOUCHED, sizeof untouched);
@@ -315,7 +315,7 @@ static void movements(int layout, int other, int count, int in_place) {
             write_pairs(other, recv + (long)rank * count * layouts[other].slots, rank, 0, count);
         }
         call("gather", n * ranks, 1, "layouts %d and %d, in place %d, root %d", layout, other, in_place, root);
-        /* What MPI does not define on a rank is nonsense here. */
+        /* Arguments that MPI ignores on a rank are nonsense here. */
         MPI_Gather(is_root && in_place ? MPI_IN_PLACE : send, is_root && in_place ? -5 : count,
                    is_root && in_place ? MPI_DATATYPE_NULL : type, recv, is_root ? count : -7,
                    is_root ? other_type : MPI_DATATYPE_NULL, root, comm);
@@ -399,7 +399,7 @@ static int count_copy(MPI_Comm of, int key, void *extra, void *value, void *out,
     return MPI_SUCCESS;
 }
 
-/* Communicators that come and go: handles are used again. */
+/* Communicators are made and freed, so that MPI reuses their handles. */
 static void many_communicators(void) {
     for (int i = 0; i < 30; i++) {
         MPI_Comm half;
@@ -462,7 +462,7 @@ int main(int argc, char **argv) {
     MPI_Type_commit(&kinds[1].type);
     MPI_Op_create(compose, 0, &kinds[1].op);
 
-    /* One after the other; the second before the first; with holes, at the begin too. */
+    /* Contiguous; swapped; with holes, at the begin too. */
     MPI_Type_contiguous(2, MPI_INT, &layouts[0].type);
     layouts[0].slots = 2, layouts[0].first = 0, layouts[0].second = 1;
     MPI_Type_indexed(2, (int[]){1, 1}, (int[]){1, 0}, MPI_INT, &layouts[1].type);

@@ -31,7 +31,7 @@ static void put(int layout, int32_t *memory, const Blocks *blocks, int block, in
     write_pairs(layout, memory + blocks->at[block] * layouts[layout].slots, of, (long)to * FAR, (long)blocks->counts[block]);
 }
 
-/* Every integer is as wanted, in blocks, between and behind them. */
+/* Checks every integer in the blocks, between them and behind them. */
 static void expect_same(int layout, const int32_t *got, const int32_t *wanted, long capacity) {
     const long integers = capacity * layouts[layout].slots + GUARD / 4;
     for (long i = 0; i < integers; i++) {
@@ -171,7 +171,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* No rank leaves before the last has come; the ranks share a clock. */
+/* Checks that no rank leaves a barrier before the last has arrived. The ranks share a clock. */
 static void barriers(void) {
     for (int late = 0; late < ranks; late++) {
         if (rank == late) {

@@ -1,5 +1,5 @@
-/* Rank 1 posts a receive of 4 MiB, and from then on only looks at the last byte, for at most so many seconds as the argument says:
- * without a call of MPI, as a program that computes. Prints "ARRIVED" or "NOT ARRIVED". */
+/* Rank 1 posts a receive of 4 MiB. Then it makes no MPI call, as a program that computes, and polls the last byte, for at most as many
+ * seconds as the argument says. Prints "ARRIVED" or "NOT ARRIVED". */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>

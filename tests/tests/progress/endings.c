@@ -1,5 +1,5 @@
-/* How a program may end while an operation is under way: "abort", "exit" (without MPI_Finalize), else by MPI_Finalize, after it had
- * two children: one that ends at once, and one that runs another program. With "where" it first prints the CPUs of the progress thread. */
+/* Ends while an operation is under way: by "abort", by "exit" (without MPI_Finalize), else by MPI_Finalize, after two children: one that
+ * ends at once, and one that runs another program. With "where" it first prints the CPUs of the progress thread. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ static void let_it_begin(void) {
     pause_ms(50);
 }
 
-/* A line of a file of the kernel's about a thread of this process that begins so, without the beginning; or empty. */
+/* Reads a file in /proc about a thread of this process and gives the rest of the line that begins with `begin`; empty if there is none. */
 static void about_thread(const char *thread, const char *file, const char *begin, char *line, int size) {
     char path[300];
     snprintf(path, sizeof path, "/proc/self/task/%s/%s", thread, file);
@@ -47,7 +47,7 @@ static void about_thread(const char *thread, const char *file, const char *begin
     }
 }
 
-/* Where the kernel lets the progress thread run. */
+/* Prints the CPUs that the progress thread may run on. */
 static void print_cpus(void) {
     DIR *threads = opendir("/proc/self/task");
     for (struct dirent *entry; threads && (entry = readdir(threads));) {

@@ -159,7 +159,7 @@ fn on_a_core_that_is_named_it_runs_there() {
     }
 }
 
-/// What is wrong is said once, and the program runs as if the library were not there.
+/// The progress library reports a fault once, and the program runs as if the library were not there.
 fn what_is_wrong_is_said_once() {
     let mpi = Mpi::OpenMpi;
     let program = built(mpi, "endings.c");
@@ -218,7 +218,7 @@ fn a_program_may_end_in_any_way() {
     }
 }
 
-/// What a file defines for others to link to.
+/// Names of the dynamic symbols that a file defines.
 fn exports(file: &Path) -> BTreeSet<String> {
     let output = Command::new("nm")
         .args(["-D", "--defined-only"])
@@ -233,9 +233,9 @@ fn exports(file: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// What a release of a library adds is not forgotten.
+/// Functions that a new release of a library adds must not be forgotten.
 fn no_function_that_begins_or_completes_an_operation_is_missing() {
-    // Those that look like it, those that are left alone on purpose, and questions.
+    // Excluded: functions whose names only look alike, functions that are left alone on purpose, and queries.
     let others = [
         "Improbe",
         "Intercomm_",

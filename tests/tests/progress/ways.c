@@ -1,5 +1,6 @@
 /* Every way to begin an operation and every way to complete it, on two ranks: after each, the counts of libkilter_progress.so must
- * balance. Then, without the argument "counts", the thread: it probes while something is under way and it may, and never else.
+ * balance. Without the argument "counts" it then checks that the thread probes only while an operation is under way and progress is
+ * enabled.
  * Prints "OK". */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -85,7 +86,7 @@ static void complete(int way, int n, MPI_Request *requests) {
 
 static void point_to_point(int way, MPI_Request idle) {
     for (int kind = 0; kind < 4; kind++) {
-        /* Among them one that is none and a persistent one that is not active. */
+        /* A null request and an inactive persistent one are among them. */
         MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, idle, MPI_REQUEST_NULL};
         MPI_Irecv(in, COUNT, MPI_INT, peer, TAG, MPI_COMM_WORLD, &requests[0]);
         outstanding(1, "a receive");
@@ -114,7 +115,7 @@ static void persistent(int way) {
     complete(way, 2, pair);
     MPI_Startall(2, pair);
     outstanding(2, "started together");
-    /* Freed while it is active: nobody will ask for it. */
+    /* Freed while active: no call will complete it. */
     MPI_Request_free(&pair[1]);
     outstanding(1, "freed");
     complete(way, 1, pair);
@@ -181,7 +182,7 @@ static void others(void) {
     MPI_Wait(&pair[0], MPI_STATUS_IGNORE);
     outstanding(0, "cancelled and complete");
 
-    /* What nobody told of is not counted, neither then nor when it is complete. */
+    /* Requests that begin uncounted, such as one-sided ones, are not counted on completion either. */
     MPI_Irecv(in, COUNT, MPI_INT, peer, TAG, MPI_COMM_WORLD, &pair[0]);
     int *memory;
     MPI_Win window;
@@ -229,7 +230,7 @@ static void others(void) {
 #endif
 }
 
-/* Whether the thread does anything within so many microseconds. */
+/* True if the thread does anything within so many microseconds. */
 static int moves(long us) {
     const struct kilter_progress_counts before = counts();
     pause_us(us);

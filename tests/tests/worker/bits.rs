@@ -1,4 +1,4 @@
-//! What items leave of random doubles.
+//! The bits that items leave in results of random doubles.
 
 use kilter_algorithms::Collective;
 use kilter_protocol::plan::{Implementation, Item};
@@ -8,7 +8,7 @@ use crate::worker::job::{Finished, Job, block, item, with_settings};
 
 const BYTES: u64 = 4096;
 
-/// What an item said.
+/// The bits that an item reported.
 fn bits(finished: &Finished, wanted: &str) -> String {
     let mut said = finished.events.iter().filter_map(|event| match event {
         Event::Settings { item, read_back, .. } if item == wanted => read_back

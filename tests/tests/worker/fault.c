@@ -15,7 +15,7 @@ static int has_fault(const char *name)
     return fault && !strcmp(fault, name);
 }
 
-/* The clock of rank 1 is five seconds ahead, also where it is slept by. */
+/* The clock of rank 1 is five seconds ahead, for sleeping too. */
 static const time_t AHEAD = 5;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -81,7 +81,7 @@ int PMPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_
     return reduce(send, recv, count, type, op, root, comm);
 }
 
-/* What the drop-in exports. */
+/* Stands in for the function that the drop-in exports. */
 int kilter_dropin_calls(void (*visit)(const char *, unsigned long long, void *), void *data)
 {
     visit("reduce.fault", (unsigned long long)calls, data);

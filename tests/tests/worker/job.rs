@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// No job of these tests may take longer, in seconds; `mpirun` is killed then.
 const LIMIT: &str = "120";
 
-/// How long a test waits for something that must come.
+/// Time that a test waits for an event that must come.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The worker, of the sources as they are.
@@ -47,7 +47,7 @@ pub(crate) struct Running {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// What is left of a job.
+/// Exit, events and output of a finished job.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) events: Vec<Event>,
@@ -171,7 +171,7 @@ impl Running {
         append(&self.directory.path().join("plan.jsonl"), lines);
     }
 
-    /// What has been reported so far.
+    /// The events that have been reported so far.
     pub(crate) fn events(&self) -> Vec<Event> {
         let report = std::fs::read_to_string(self.directory.path().join("report.jsonl")).unwrap_or_default();
         report

@@ -1,4 +1,4 @@
-//! What the library sends for an item, counted in the job itself.
+//! Counts of the messages that the library sends for an item, taken in the job itself.
 
 use kilter_algorithms::Collective;
 use kilter_protocol::report::Event;
@@ -7,7 +7,7 @@ use crate::worker::job::{Finished, Job, block, item, with_settings};
 
 const COUNTERS: [&str; 2] = ["pml_monitoring_messages_count", "pml_monitoring_messages_size"];
 
-/// What the counters said of an item, in their order.
+/// Values of the counters for an item, in the order of [`COUNTERS`].
 fn counted(finished: &Finished, wanted: &str) -> Vec<String> {
     let said = finished.events.iter().filter_map(|event| match event {
         Event::Settings { item, read_back, .. } if item == wanted => Some(read_back),
@@ -71,7 +71,7 @@ fn every_algorithm_has_its_fingerprint() {
     assert!(!finished.samples("b", "linear").is_empty());
 }
 
-/// Where nothing counts, the job is as any other.
+/// A job without message counters must measure as any other job.
 fn without_the_component_that_counts_nothing_is_said() {
     let items = vec![item("default", Collective::Bcast, 64, "bcast(n)")];
     let finished = job().run_well(&[block("b", items)]);

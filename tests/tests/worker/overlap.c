@@ -1,6 +1,6 @@
-/* Preloaded into the worker by its tests: writes which MPI functions each rank calls, a letter each, to KILTER_TEST_TRACE.<rank>, and
- * makes the last rank's data wrong where KILTER_TEST_FAULT is set: what arrives, but of messages of 4097 bytes not the first.
- * Small letters are messages of zero bytes. */
+/* Preloaded into the worker by its tests. Writes the MPI calls of each rank to KILTER_TEST_TRACE.<rank>, a letter each; small letters are
+ * messages of zero bytes. If KILTER_TEST_FAULT is set, it corrupts the data that arrives at the last rank, except the first message of
+ * 4097 bytes. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void add(char letter)
         trace[length++] = letter;
 }
 
-/* What arrived last is not what was sent. */
+/* Corrupts the message that arrived last. */
 static void spoil(char *data)
 {
     int rank, size;

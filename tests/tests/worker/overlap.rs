@@ -7,7 +7,7 @@ use kilter_protocol::report::Event;
 
 use crate::worker::job::{Finished, Job, item};
 
-/// What a computation of these tests takes, in nanoseconds.
+/// Duration of the computation in these tests, in nanoseconds.
 const COMPUTATION_NS: u64 = 200_000;
 
 const PARTS: [(&str, Part); 4] = [
@@ -133,7 +133,7 @@ fn run_traced(wait: Wait, fault: &[&str], blocks: &[Block]) -> (Finished, [Strin
     (finished, traces)
 }
 
-/// What ranks 0 and 1 call in one round of these parts: a letter for each call, a small one for zero bytes.
+/// MPI calls of ranks 0 and 1 in one round of these parts. Each call is a letter; a small letter stands for a message of zero bytes.
 const SEQUENCES: [(Benchmark, Part, &str, &str); 16] = [
     (Benchmark::Sender, Part::Latency, "sr", "rs"),
     (Benchmark::Sender, Part::Overlapped, "IWr", "Rs"),

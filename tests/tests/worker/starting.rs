@@ -158,7 +158,7 @@ fn the_caches_size_is_found_where_none_is_given() {
 
 fn a_window_of_medians_ends_a_block_and_a_fixed_number_is_kept() {
     let mut steady = block("steady", vec![item("a", Collective::Bcast, 8, "bcast(n)")]);
-    // Whatever the times are: the coefficient of variation of five running medians is below a million.
+    // The threshold is met by any times: the coefficient of variation of five running medians is below a million.
     let window = Some(Window {
         threshold: 1e6,
         size: 5,

@@ -1,4 +1,4 @@
-//! What is typed.
+//! The command line.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -72,7 +72,7 @@ pub(crate) struct Run {
     /// Ranks of --mpirun [default: hosts times ranks per host]
     #[arg(short = 'n', long, requires = "mpirun", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) ranks: Option<u16>,
-    /// What to run
+    /// Program to run, with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<OsString>,
 }

@@ -1,4 +1,4 @@
-//! What the switch counts, and the page that it answers with.
+//! The switch's counters, and the page on which it reports them.
 
 use std::fmt::Write as _;
 

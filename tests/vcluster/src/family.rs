@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// What `--mpi` chooses.
+/// MPI libraries that `--mpi` can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mpi {
     /// Open MPI 4
@@ -19,7 +19,7 @@ pub(crate) enum Mpi {
 /// Names and values.
 pub(crate) type Pairs = &'static [(&'static str, &'static str)];
 
-/// A family. `{host}`, `{ppn}`, `{hostfile}`, `{ranks}`, `{agent}`, `{interface}`, `{tmp}`, `{name}` and `{value}` stand for what they say.
+/// A family. `{host}`, `{ppn}`, `{hostfile}`, `{ranks}`, `{agent}`, `{interface}`, `{tmp}`, `{name}` and `{value}` are placeholders.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The name in file names.
@@ -39,9 +39,9 @@ pub(crate) struct Family {
     pub(crate) launchers: &'static [&'static str],
     /// Its arguments.
     pub(crate) arguments: &'static [&'static str],
-    /// How it takes a parameter.
+    /// Form of a parameter on its command line.
     pub(crate) parameter: &'static [&'static str],
-    /// How it takes a variable of every rank.
+    /// Form of an environment variable for every rank on its command line.
     pub(crate) variable: &'static [&'static str],
 }
 

@@ -1,5 +1,5 @@
-//! What a TAP device hands over: a `virtio_net_hdr`, then an Ethernet frame of up to 64 KiB that the kernel has left
-//! for the "card" to segment.
+//! Frames as a TAP device delivers them: a `virtio_net_hdr`, then an Ethernet frame of up to 64 KiB, which the kernel has left
+//! unsegmented (segmentation offload).
 
 /// `virtio_net_hdr`: flags, gso type, and four 16-bit fields (linux/virtio_net.h).
 pub(crate) const OFFLOAD_HEADER: usize = 10;
@@ -14,7 +14,7 @@ const ETHERNET_FRAMING: usize = 24;
 /// Ethernet, IPv4, TCP with the timestamp option: taken where the offload header does not say.
 const USUAL_HEADERS: usize = ETHERNET_HEADER + 20 + 32;
 
-/// Where a frame wants to go.
+/// Destination of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Destination {
     Host(usize),

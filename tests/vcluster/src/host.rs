@@ -109,7 +109,7 @@ pub(crate) fn exec(command: &[OsString], variables: &[(&str, String)]) -> Result
     })
 }
 
-/// Whether `program` is in PATH.
+/// True if `program` is in PATH.
 pub(crate) fn in_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|directory| directory.join(program).is_file())

@@ -1,4 +1,4 @@
-//! What an MPI launcher needs to know to run on the cluster, and a launcher told so.
+//! Settings with which an MPI launcher runs on the cluster: as variables, and as a command line.
 
 use std::{
     env,
@@ -127,7 +127,7 @@ impl Launch {
     }
 }
 
-/// What the user names, else the first in PATH.
+/// The launcher that the user names in `KILTER_MPIRUN`, else the family's first launcher in PATH.
 fn launcher(family: &Family) -> Result<String> {
     if let Some(program) = env::var("KILTER_MPIRUN").ok().filter(|program| !program.is_empty()) {
         return Ok(program);

@@ -18,7 +18,7 @@ use crate::{
     unavailable::missing,
 };
 
-/// What tells one namespace from every other: device and inode of its file.
+/// Unique identity of a namespace: device and inode of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -78,13 +78,13 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
     })
 }
 
-/// Whether the calling thread is in one of `namespaces`.
+/// True if the calling thread is in one of `namespaces`.
 pub(crate) fn is_inside(namespaces: &[Identity]) -> bool {
     identity(Path::new("/proc/thread-self/ns/net")).is_some_and(|own| namespaces.contains(&own))
 }
 
-/// The identities of the namespaces at `paths`. What is not mounted is left out: an ordinary file's identity is no
-/// namespace's.
+/// The identities of the namespaces at `paths`. Paths with no namespace mounted are harmless: the identity of
+/// an ordinary file is no namespace's.
 pub(crate) fn identities(paths: &[PathBuf]) -> Vec<Identity> {
     paths.iter().filter_map(|path| identity(path)).collect()
 }

@@ -35,7 +35,7 @@ impl Packet {
 }
 
 impl Packets {
-    /// Where the next packet is to be written.
+    /// The buffer that the next packet must be written to.
     pub(crate) fn landing(&mut self) -> &mut [u8] {
         &mut self.landing
     }

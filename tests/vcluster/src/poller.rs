@@ -36,9 +36,9 @@ impl Poller {
             u64: token as u64,
         };
         let descriptor = source.as_fd().as_raw_fd();
-        // SAFETY: both descriptors are open, and the event outlives the call.
-        let result =
-            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, descriptor, &raw mut event) };
+        let (epoll, add) = (self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD);
+        // SAFETY: `self` and `source` keep both descriptors open, and the event outlives the call.
+        let result = unsafe { libc::epoll_ctl(epoll, add, descriptor, &raw mut event) };
         if result < 0 {
             Err(io::Error::last_os_error())
         } else {

@@ -1,4 +1,4 @@
-//! What makes the switch keep the times that the model asks for.
+//! Real-time scheduling of the switch, so that it delivers packets at the times of the model.
 
 use nix::{
     errno::Errno,

@@ -30,7 +30,7 @@ pub(crate) const MAX_HOSTS: usize = 254;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name(String);
 
-/// What a cluster was asked to be.
+/// The requested properties of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cluster {
     pub(crate) hosts: usize,
@@ -106,7 +106,7 @@ impl State {
         format!("{}{host}", self.name)
     }
 
-    /// Where the network namespace of a host is mounted.
+    /// The mount point of a host's network namespace.
     pub(crate) fn net(&self, host_name: &str) -> PathBuf {
         self.directory.join("net").join(host_name)
     }

@@ -33,7 +33,7 @@ use crate::{
     teardown,
 };
 
-/// What the switch says to `up` when the cluster is up; lines of warnings follow.
+/// The word that the switch sends to `up` when the cluster is up; lines of warnings follow.
 pub(crate) const READY: &str = "ready";
 /// Packets taken from one card before the others get their turn.
 const BURST: usize = 16;

@@ -40,7 +40,7 @@ pub(crate) fn up(state: &State, cluster: &Cluster) -> Result<()> {
     }
 }
 
-/// What can be known before anything is made.
+/// Checks the requirements that can be checked before anything is made.
 fn available() -> Result<()> {
     if !Uid::effective().is_root() {
         bail!(Unavailable(

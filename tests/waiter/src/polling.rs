@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// What the kernel was asked, with scripted answers.
+    /// The calls to the kernel that polls make, given scripted answers.
     fn calls(mode: Mode, polls: &[(c_int, c_long)]) -> Vec<String> {
         EMPTY.set(false);
         let asked = RefCell::new(Vec::new());

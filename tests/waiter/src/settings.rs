@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicI64, AtomicU8, Ordering::Relaxed},
 };
 
-/// What to do after an empty poll.
+/// Behaviour after an empty poll.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     Off,

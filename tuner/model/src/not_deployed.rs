@@ -174,8 +174,8 @@ impl fmt::Display for NotDeployed {
                 let words = measure.words();
                 write!(
                     f,
-                    "is not confirmed: {words} {screened:.2} in the screening, {confirmed:.2} in {} of its own, {before:.2} \
-                     without it in turn",
+                    "is not confirmed: {words} {screened:.2} in the screening, but {confirmed:.2} in {} of its own, against {before:.2} \
+                     without it",
                     format::count(*launches, "launch")
                 )
             }
@@ -194,11 +194,7 @@ impl fmt::Display for NotDeployed {
             NotDeployed::Banned => write!(f, "was taken back in an earlier round"),
             NotDeployed::TakenBack { because } => write!(f, "was taken back: {because}"),
             NotDeployed::Superfluous { cells } => {
-                write!(
-                    f,
-                    "is superfluous: what else is deployed fixes {}, too",
-                    cells.join(", ")
-                )
+                write!(f, "is superfluous: other deployed changes fix {}", cells.join(", "))
             }
             NotDeployed::SimplerChosen { chosen } => {
                 write!(f, "is as fast as `{chosen}`, which is simpler to deploy")
@@ -245,7 +241,7 @@ mod tests {
         };
         assert_eq!(
             not_confirmed.to_string(),
-            "is not confirmed: shortfall 0.00 in the screening, 0.41 in 6 launches of its own, 0.48 without it in turn"
+            "is not confirmed: shortfall 0.00 in the screening, but 0.41 in 6 launches of its own, against 0.48 without it"
         );
         let slowed = NotDeployed::SideEffect {
             slowed: vec![Slowed {

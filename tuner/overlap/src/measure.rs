@@ -128,7 +128,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         };
         let mut failed = self.take_failed();
         failed.extend(explored.open.iter().map(|position| {
-            let reason = "not measured; what was measured next to it failed";
+            let reason = "not measured: its neighbours on the grid failed";
             failed_at(grid.point(*position), reason)
         }));
         failed.sort_by_key(|failed| (failed.bytes, failed.threads, failed.computation_ns));
@@ -272,8 +272,8 @@ impl<'c, 'a> Surveyor<'c, 'a> {
             }
             Answer::GivenUp => {
                 let reason = format!(
-                    "not measured: {} was given up after {PATIENCE} of its cells had taken their jobs down; leave it out of --benchmarks, \
-                     or its failing sizes out of --sizes",
+                    "not measured: {} was given up after jobs of {PATIENCE} cells crashed or hung; leave it out of --benchmarks, or its \
+                     failing sizes out of --sizes",
                     benchmark.name()
                 );
                 self.jobs.progress.warn(&reason);

@@ -186,7 +186,7 @@ impl Judgement {
         let because = self.not_attainable_because();
         let because = because.map(|because| format!("not attainable here, because {because}"));
         let noise = self.is_lost_in_noise().then(|| {
-            format!("not told from noise: what could be hidden is under {MASK_FACTOR} times of it in every cell")
+            format!("cannot be told from noise: in every cell the time that could be hidden is below {MASK_FACTOR} times the noise")
         });
         let missing = (self.unmeasured > 0)
             .then(|| format!("{} could not be measured again", format::count(self.unmeasured, "cell")));

@@ -269,7 +269,7 @@ impl Goals {
             self.tried.extend(self.promising.drain(..).map(met_before));
             return None;
         };
-        let seen = format!("{why} in the launches that were to prove it");
+        let seen = format!("{why} in the launches under the deployed files");
         self.take_back(&proposed, &seen);
         let because = format!("`{}` {seen}", id(&proposed));
         self.refused.push(because.clone());

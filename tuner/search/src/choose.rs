@@ -63,7 +63,7 @@ pub fn choose_among(
         .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
     let unfixed_because = match (chosen, tightest, fastest) {
         (None, Some(_), Some(fastest)) if fixes(fastest) => Some(format!(
-            "`{}` would fix it, and cannot be deployed with this library",
+            "`{}` would fix it, but cannot be deployed with this library",
             id(fastest)
         )),
         (None, Some(bound), Some(fastest)) => Some(format!(

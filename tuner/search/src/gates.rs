@@ -89,7 +89,7 @@ pub fn search(
 const OTHER_LAUNCHES: usize = 3;
 
 /// Reason of a gate that decides nothing because the seconds did not reach.
-const NOT_COMPARED: &str = "the budget ended before algorithms were compared under it; raise --budget";
+const NOT_COMPARED: &str = "the budget ended before algorithms were compared under this setting; raise --budget";
 
 /// The targets that are still looked at, of those that a gate is `wanted` for.
 fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
@@ -144,7 +144,7 @@ fn hold(
     let name = id(&gate.assignments);
     let label = format!("{label}/{name}");
     context.progress.note(&format!(
-        "`{name}` may let the library's algorithms act: they are compared again under it"
+        "the library's algorithms may take effect only under `{name}`; they are compared again under this setting"
     ));
     // A setting that does not read back, or that jobs do not survive, is put away here, and not the library's own choice under it.
     let mut alone = Trials::new(
@@ -155,7 +155,7 @@ fn hold(
     )
     .of_targets_alone();
     if alone.launch(&gate.assignments)?.is_none() {
-        let why = "it could not be set, or jobs failed under it; see what was put away";
+        let why = "the setting could not be made, or jobs failed under it; see the quarantined candidates";
         for (_, choice) in choices.iter_mut().filter(|(target, _)| targets.contains(target)) {
             add_reason(choice, &gate.assignments, why);
         }
@@ -177,7 +177,7 @@ fn hold(
     {
         (Vec::new(), NOT_COMPARED)
     } else {
-        let why = "the budget ended before this cell was screened under it; raise --budget";
+        let why = "the budget ended before this cell was screened under this setting; raise --budget";
         (under.screen_all(targets, kinds, &front)?, why)
     };
     let is_missing = |target: &Target| targets.contains(target) && !finals.iter().any(|(other, _)| other == target);
@@ -285,7 +285,7 @@ fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &
         }
         (None, Some(why_not)) => (None, Some(why_not)),
         (None, None) => {
-            let why_not = "the library's own choice meets the bound, but that setting was not accepted by itself";
+            let why_not = "the library's own choice meets the bound under this setting, but the setting by itself was not accepted";
             (None, Some(why_not.to_owned()))
         }
     };

@@ -264,7 +264,7 @@ impl Guide {
         let (medium, fit) = fits.iter().find(|(_, fit)| !fit.model().is_trusted())?;
         (!self.said_bad.replace(true)).then(|| {
             format!(
-                "{}: the cost model of {} misses measured times by a factor of {:.1}, so it leaves nothing out",
+                "{}: the cost model of {} misses measured times by a factor of {:.1}, so every candidate is measured",
                 target.name(),
                 medium.name(),
                 fit.misfit()

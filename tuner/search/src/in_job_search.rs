@@ -178,7 +178,10 @@ impl<'c, 'a> Contests<'c, 'a> {
                 .map(|row| format!("`{}`", row.name))
                 .collect();
             if !admitting.is_empty() {
-                text += &format!("; whether they are asked for depends on {}", admitting.join(", "));
+                text += &format!(
+                    "; the library may use them only under another value of {}",
+                    admitting.join(", ")
+                );
             }
             let row = target
                 .collective()

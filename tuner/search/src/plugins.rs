@@ -39,9 +39,7 @@ impl Plugin {
 /// A plugin that is not used, or two rows of one id, which a profile could not tell apart.
 pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow::Result<Vec<Plugin>> {
     if !files.is_empty() && library.launcher.is_simulator() {
-        bail!(
-            "--plugin: into a simulated rank nothing can be loaded; leave it out, or give the --mpirun of a real library"
-        );
+        bail!("--plugin: simulated ranks cannot load plugins; leave it out, or give the --mpirun of a real library");
     }
     let plugins = files
         .iter()
@@ -63,7 +61,7 @@ pub fn load(files: &[PathBuf], programs: &Programs, library: &Library) -> anyhow
 pub fn from_rows(file: &Path, said: Rows) -> anyhow::Result<Plugin> {
     ensure!(
         !said.rows.is_empty(),
-        "--plugin `{}` has no rows: there is nothing that could compete",
+        "--plugin `{}` has no rows, so it offers no candidate",
         file.display()
     );
     Ok(Plugin {

@@ -16,8 +16,9 @@ use crate::cost_model::prices::{LEAST_TIMES, Prices};
 /// The database, files, an interruption; a setup that did not take effect.
 pub fn measure(jobs: &Jobs<'_>, label: &str, setup: &Setup) -> anyhow::Result<Prices> {
     if jobs.budget.exhausted() {
-        jobs.progress
-            .warn("the budget ended before the prices of messages were measured, so nothing is explained by them");
+        jobs.progress.warn(
+            "the budget ended before the prices of messages were measured, so the report explains no times by them",
+        );
         return Ok(Prices::default());
     }
     let Some(nodes) = jobs.site.nodes() else {
@@ -49,7 +50,7 @@ pub fn measure(jobs: &Jobs<'_>, label: &str, setup: &Setup) -> anyhow::Result<Pr
         }
         Err(SessionError::Job(failure)) => {
             jobs.progress.warn(&format!(
-                "the prices of messages could not be measured, so nothing is explained by them: {failure}"
+                "the prices of messages could not be measured, so the report explains no times by them: {failure}"
             ));
             return Ok(Prices::default());
         }

@@ -134,7 +134,7 @@ pub fn not_carried_out(
         Ok(counted) => counted,
         Err(why) => {
             jobs.progress
-                .warn(&format!("that the emitted rules act is not proven: {why}"));
+                .warn(&format!("no messages prove that the emitted rules take effect: {why}"));
             return Ok(Vec::new());
         }
     };
@@ -143,7 +143,7 @@ pub fn not_carried_out(
         let Some(got) = sent(messages, outcome, &block.items[0].id) else {
             let (collective, bytes) = key;
             jobs.progress.warn(&format!(
-                "that the rule for {collective} {bytes} acts is not proven: nothing was counted under the emitted files"
+                "no messages prove that the rule for {collective} {bytes} takes effect: none were counted under the emitted files"
             ));
             continue;
         };
@@ -151,7 +151,7 @@ pub fn not_carried_out(
             idle.push((
                 key,
                 format!(
-                    "launched with the emitted files the library sends `{got}`, not `{expected}` as when it was switched in the job"
+                    "under the emitted files the library sends `{got}`; when the algorithm was switched in the job it sent `{expected}`"
                 ),
             ));
         }

@@ -187,7 +187,8 @@ fn say_what_cannot_be_put_back(
         let is_sites = |pair: &&(String, String)| set.contains(pair);
         if let Some((name, value)) = is_deployed.filter(is_sites) {
             progress.note(&format!(
-                "`{name}={value}` is set here, and no value of it stands for what the library would take by itself: run once more without it"
+                "`{name}={value}` is set on this site, and no value selects the library's own default, so the default is not tried; run \
+                 again without the setting"
             ));
         }
     }

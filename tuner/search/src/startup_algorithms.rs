@@ -135,7 +135,10 @@ pub fn search(
     let all = each_once(accepted.iter().flatten().cloned());
     if !all.is_empty() && !configurations.contains(&all) {
         // What is deployed was put together of several, and elsewhere it chooses what none of them had there.
-        let samples = launches.in_turn("confirm what was put together of them", &[Vec::new(), all])?;
+        let samples = launches.in_turn(
+            "confirm combinations of algorithms that are chosen at the start",
+            &[Vec::new(), all],
+        )?;
         accepted.retain(|own| {
             let collective = own.first().and_then(|first| library.chosen_by(&first.name));
             keeps_its_promise(collective, targets, &chosen, &samples)

@@ -80,7 +80,7 @@ fn ensure_same_library(typed: &Apply, tuned: &TunedLibrary) -> anyhow::Result<()
     }
     let line = launcher_version(&typed.mpirun, VERSION_LIMIT).with_context(|| {
         format!(
-            "whether {} {} is here cannot be found out; name its launcher by --mpirun, or install all the same with --other-version",
+            "cannot find out if {} {} is installed here; name its launcher by --mpirun, or install all the same with --other-version",
             tuned.name, tuned.version
         )
     })?;

@@ -32,11 +32,11 @@ pub(super) fn run(typed: &Batch) -> anyhow::Result<Status> {
 fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result<String> {
     for (option, value) in [("--nodes", typed.nodes), ("--ranks-per-node", typed.ranks_per_node)] {
         if value == 0 {
-            return Err(wrong(option, "`0` is not a number of them; give at least 1").into());
+            return Err(wrong(option, "`0` is not allowed; give at least 1").into());
         }
     }
     if typed.minutes == 0 {
-        return Err(wrong("--minutes", "`0` minutes are no allocation; give at least 1").into());
+        return Err(wrong("--minutes", "`0` is not allowed; give at least 1").into());
     }
     let plain =
         |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@+".contains(c));

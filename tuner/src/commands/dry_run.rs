@@ -30,7 +30,7 @@ pub(super) fn text(options: &Options, command: &str, plan: &Plan) -> String {
     );
     let screening = if options.by_variance && !options.fixed && !options.is_exact() {
         format!(
-            "screening of everything in {SCREENING_LAUNCHES} launches, then up to {} of what can be violated",
+            "screening of everything in {SCREENING_LAUNCHES} launches, then up to {} of the cells that may be violated",
             options.launches
         )
     } else {
@@ -98,7 +98,7 @@ mod tests {
         }
         let check = text_of(&words, "check");
         assert!(
-            !check.contains("search:") && check.contains("up to 20 of what can be violated"),
+            !check.contains("search:") && check.contains("up to 20 of the cells that may be violated"),
             "{check}"
         );
     }

@@ -272,7 +272,7 @@ fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
         .collect();
     if !others.is_empty() {
         notes.push(format!(
-            "the calls of {} on communicators of {} ranks are not looked at; run again with --ranks for each",
+            "this run ignores the calls of {} on communicators of {} ranks; run again with --ranks for each",
             mix.file,
             others.join(", ")
         ));
@@ -286,7 +286,7 @@ fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
     if !silent.is_empty() {
         let names: Vec<&str> = silent.into_iter().collect();
         notes.push(format!(
-            "no guideline that is asked for says that {} must not be slow; leave out --guidelines and --functions to have it measured",
+            "no selected guideline has {} on its left side; leave out --guidelines and --functions to verify all guidelines",
             names.join(", ")
         ));
     }

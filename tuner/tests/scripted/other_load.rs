@@ -12,7 +12,7 @@ fn other_programs_are_named_and_what_was_measured_beside_them_is_measured_again(
             .report
             .warnings
             .iter()
-            .any(|text| text.contains("other programs took"))
+            .any(|text| text.contains("other programs used"))
     );
     for (cores, again) in [(0.0, false), (1000.0, true)] {
         let (_, home, measured) = killed(40, library().beside_others(cores), REDUCE);
@@ -24,5 +24,5 @@ fn other_programs_are_named_and_what_was_measured_beside_them_is_measured_again(
         assert_eq!(kept, !again, "{measured} + {} of {}", resumed.jobs, quiet.jobs);
     }
     let run = tune(slow_reduce(|_| false).beside_others(1000.0), REDUCE);
-    warning(&run, "other programs took more than");
+    warning(&run, "other programs used more than");
 }

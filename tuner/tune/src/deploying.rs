@@ -65,7 +65,7 @@ pub(super) fn deploy_and_verify(
             Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
                 take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
                 if ledger.deployment().is_empty() || attempt + 1 == ATTEMPTS {
-                    ledger.take_back_all("jobs of what was to be deployed failed");
+                    ledger.take_back_all("jobs under the changes to deploy failed");
                     return tuned.deploy_nothing(parts.jobs.site.options);
                 }
                 continue;
@@ -144,7 +144,7 @@ pub(super) fn prove_overlap(
             parts
                 .jobs
                 .progress
-                .warn("the budget ended before the targets were judged without what was taken back; raise --budget");
+                .warn("the budget ended before the targets were judged again without the settings that were taken back; raise --budget");
             tuned.goals.judged_as_before();
         } else {
             judge_overlap(parts.jobs, parts.facts, &label, tuned)?;
@@ -171,7 +171,7 @@ fn forget_what_fell(ledger: &Ledger, tuned: &mut Tuned) {
         let why = if barred.contains(one) {
             "is taken back: it slowed a collective"
         } else {
-            "is not deployed after all"
+            "is not deployed: the files that passed verification do not have it"
         };
         (id.clone(), format!("`{id}` {why}"))
     };
@@ -239,7 +239,10 @@ pub(crate) fn spoilt(
     touched: &dyn Fn(&Subject) -> bool,
 ) -> anyhow::Result<Vec<(Subject, String)>> {
     let note = |(subject, ratio): (Subject, f64)| {
-        let note = format!("{} became {ratio:.2} times slower", subject.item_id());
+        let note = format!(
+            "{} takes {ratio:.2} times as long as in the untouched library",
+            subject.item_id()
+        );
         (subject, note)
     };
     let slower = slower(site, after, untouched, touched)?;

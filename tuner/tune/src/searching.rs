@@ -29,7 +29,8 @@ pub(super) fn search(
 ) -> anyhow::Result<()> {
     let label = format!("search/{round}");
     for target in targets.iter().filter(|target| target.collective().is_none()) {
-        let reason = "no algorithm or mock-up replaces it; among the library's parameters none made it hold";
+        let reason =
+            "no algorithm or mock-up can replace this function, and no parameter of the library fixed the guideline";
         give_up(ledger, target, reason);
     }
     let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, targets)?;
@@ -137,7 +138,7 @@ fn say(progress: &Progress, target: &Target, change: &Change) {
         progress.note(&format!("chosen for {}: {}", target.name(), selection.id()));
     }
     for Assignment { name, value, .. } in &change.settings {
-        progress.note(&format!("chosen along with it: {name}={value}"));
+        progress.note(&format!("chosen for {}: {name}={value}", target.name()));
     }
 }
 
@@ -163,7 +164,7 @@ fn deploy_needed(
     for Proposal { change, fixes } in superfluous {
         let fixes: Vec<String> = fixes.into_iter().collect();
         progress.note(&format!(
-            "`{}` is not deployed: what else is deployed fixes {}, too",
+            "`{}` is not deployed: other deployed changes fix {}",
             change.id(),
             fixes.join(", ")
         ));

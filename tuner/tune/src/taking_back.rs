@@ -57,7 +57,7 @@ pub(super) fn take_back_halves(ledger: &mut Ledger, progress: &Progress, before:
     give_up_halves(ledger, progress, &fallen.selections, before);
     for setting in fallen.settings {
         progress.note(&format!(
-            "`{}` is not deployed any more: nothing is left that acts only with it",
+            "`{}` is no longer deployed: no deployed algorithm needs it",
             id(&[setting])
         ));
     }
@@ -107,8 +107,8 @@ pub(super) fn take_back_broken(
     if subjects.is_empty() {
         return false;
     }
-    let because = format!("a job of what was to be deployed {}", failure.in_short());
-    jobs.progress.warn(&format!("what was to be deployed: {failure}"));
+    let because = format!("a job under the changes to deploy {}", failure.in_short());
+    jobs.progress.warn(&format!("a job under the changes to deploy failed: {failure}"));
     let culprits = ledger
         .deployment()
         .culprits(&subjects, ledger.verified(), &jobs.site.library);

@@ -210,9 +210,9 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     start.swept_bytes = sweep.as_ref().map(Sweep::bytes);
     start.sync = Some(time.survey(&control)?);
     let lead = Lead::new(header.wait);
+    let world = kilter_mpi::constants::comm_world();
     // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
-    let one_node =
-        unsafe { kilter_mpi::is_one_node(kilter_mpi::constants::comm_world()) }.context("which ranks share a node")?;
+    let one_node = unsafe { kilter_mpi::is_one_node(world) }.context("cannot find out which ranks share a node")?;
     let mut session = Session {
         control,
         variables,

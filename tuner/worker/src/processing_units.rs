@@ -109,7 +109,7 @@ impl Hwloc {
 
     /// `hwloc 2.8`: the version of the interface, since hwloc tells no other.
     fn name(&self) -> String {
-        // SAFETY: asks for a number.
+        // SAFETY: hwloc declares the function without arguments; the library is never unloaded.
         let version = unsafe { (self.get_api_version)() };
         format!("hwloc {}.{}", version >> 16, version >> 8 & 0xff)
     }

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::panic::catch_unwind;
 use std::path::PathBuf;
 
+// SAFETY: SimGrid's headers declare these functions with these types.
 unsafe extern "C" {
     fn simgrid_get_clock() -> c_double;
     fn smpi_nanosleep(time: *const libc::timespec, left: *mut libc::timespec) -> c_int;

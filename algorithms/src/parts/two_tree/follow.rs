@@ -1,5 +1,5 @@
-//! What two trees cost: each segment is followed from rank to rank, on ports like those of [`crate::threads`], since no formula
-//! says how the two trees' messages meet on a port.
+//! The cost of two-tree algorithms, found by simulation. Each segment is followed from rank to rank, on ports like those of
+//! [`crate::threads`]. There is no closed formula for how the messages of the two trees compete for a port.
 
 use std::collections::VecDeque;
 

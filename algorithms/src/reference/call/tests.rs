@@ -29,7 +29,7 @@ fn combination(inputs: &[Vec<u8>]) -> Vec<u8> {
     total
 }
 
-/// What the collective does, in plain words and without the module's formulas. `cut(data, rank)` is a rank's block.
+/// The result of the collective on `rank`, computed from all inputs without the module's formulas. `cut(data, rank)` is a rank's block.
 fn carry_out(
     collective: Collective,
     inputs: &[Vec<u8>],

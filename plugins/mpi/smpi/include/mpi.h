@@ -1,5 +1,5 @@
-/* SMPI's header, with what bindings for Rust and Kilter need of an MPI library and SimGrid 3.32 does not have in that form.
- * It comes first on the include path and includes the real one. */
+/* SMPI's header, completed with declarations that the Rust bindings and Kilter need and SimGrid 3.32 lacks. This file comes
+ * first on the include path and includes the real header. */
 #ifndef KILTER_SMPI_MPI_H
 #define KILTER_SMPI_MPI_H
 
@@ -15,12 +15,13 @@ int MPI_Comm_spawn_multiple(int count, char **commands, char ***arguments, const
 /* An enumerator of a named type, which bindgen would give another name. */
 #define MPI_SUCCESS 0
 
-/* A variable that is set when a rank starts, where a constant is wanted. This address is what the library itself takes for "the
- * world of the calling rank". */
+/* SMPI's MPI_COMM_WORLD is a variable that is set when a rank starts, and a constant is needed here. The library itself takes
+ * this address as the world of the calling rank. */
 extern SMPI_Comm smpi_MPI_COMM_UNINITIALIZED;
 #undef MPI_COMM_WORLD
 #define MPI_COMM_WORLD ((MPI_Comm)&smpi_MPI_COMM_UNINITIALIZED)
-/* A call in SMPI, for which there is no such address: whoever uses it as a communicator crashes. Kilter's worker does not. */
+/* SMPI's MPI_COMM_SELF is a function call, and no such address stands for it. A program that uses this value as a communicator
+ * crashes; Kilter's worker does not use it. */
 #undef MPI_COMM_SELF
 #define MPI_COMM_SELF ((MPI_Comm)-2)
 

@@ -331,13 +331,13 @@ fn layouts(comm: MPI_Comm, pair: mpi_sys::MPI_Datatype) {
     unsafe { layout::pack(elements.as_ptr().cast(), 2, swapped, &mut packed, comm) }.expect("packs");
     assert_eq!(packed, [2, 1, 4, 3].map(i32::to_ne_bytes).concat()[..]);
     let mut unpacked = [0_i32; 4];
-    // SAFETY: as above.
+    // SAFETY: four integers have room for two elements.
     unsafe { layout::unpack(&packed, unpacked.as_mut_ptr().cast(), 2, swapped, comm) }.expect("unpacks");
     assert_eq!(unpacked, elements);
     for piece_bytes in [1, 8, 15] {
         let (mut packed_again, mut unpacked_again) = ([0_u8; 16], [0_i32; 4]);
         let to = unpacked_again.as_mut_ptr().cast();
-        // SAFETY: as above.
+        // SAFETY: the four integers at `from` and at `to` are two elements each.
         unsafe {
             let from = elements.as_ptr().cast();
             layout::pack_in_pieces(from, 2, swapped, &mut packed_again, comm, piece_bytes).expect("packs");
@@ -345,7 +345,7 @@ fn layouts(comm: MPI_Comm, pair: mpi_sys::MPI_Datatype) {
         }
         assert_eq!((packed_again, unpacked_again), (packed, elements), "{piece_bytes}");
     }
-    // SAFETY: as above.
+    // SAFETY: four integers hold more than the one element.
     let short = unsafe { layout::pack(elements.as_ptr().cast(), 1, swapped, &mut packed, comm) };
     assert_eq!(short.map_err(|error| error.code), Err(constants::err_count()));
 

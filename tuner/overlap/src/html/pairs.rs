@@ -8,16 +8,16 @@ use super::words::{caption, typeset};
 /// Caption of the pairs.
 pub(super) fn about(maps: &BeforeAndAfter) -> String {
     let what = if maps.is_grid {
-        "What lies around the cells by which the targets were judged, in one launch each"
+        "The grid around the cells of the targets, one launch for each map"
     } else {
-        "The cells by which the targets were judged, medians over the launches"
+        "The cells of the targets, medians over the launches"
     };
     if maps.after.is_none() {
         return format!("{what}.");
     }
     format!(
-        "{what}. After as before, the colours and the white line are by what communication and computation take by themselves in the \
-         untouched library, as targets are judged: what merely slows communication does not look like overlap."
+        "{what}. Colours and white line of both maps are relative to the times of communication and computation alone in the untouched \
+         library, as for the targets. So slower communication does not look like overlap."
     )
 }
 
@@ -72,7 +72,7 @@ impl PairView {
 /// Source of the maps beside the report.
 pub(super) fn about_survey(survey: &Survey) -> String {
     format!(
-        "The survey beside this report (overlap.json), of the library as it was then: {}",
+        "From the survey beside this report (overlap.json), made with the settings of that time: {}",
         survey.command
     )
 }

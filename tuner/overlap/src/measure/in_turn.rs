@@ -64,7 +64,7 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
             Reached::Part => format!(
                 "not measured: the budget of {budget} s ended before the coarse grid was measured; raise --budget"
             ),
-            _ => "not measured; what was measured next to it failed".to_owned(),
+            _ => "not measured: its neighbours on the grid failed".to_owned(),
         };
         let explored = exploration.finish();
         let open = explored.open.iter();

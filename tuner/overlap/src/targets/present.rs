@@ -161,10 +161,11 @@ fn communication(change: f64) -> Entry {
 
 fn note(judgements: &[Judgement]) -> String {
     let launches = judgements.first().map_or([0, 0], |judgement| judgement.launches);
-    let base = "Values are of the untouched library's times: slower communication is no better overlap.";
+    let base =
+        "Values are relative to the untouched library's times, so that slower communication does not count as overlap.";
     match launches {
         [_, 0] => base.to_owned(),
-        [_, 1] => format!("{base} One launch: it tells what this launch was like."),
+        [_, 1] => format!("{base} From one launch only: another launch may differ."),
         [before, after] => format!("{base} {after} launches against {before} of the untouched library."),
     }
 }

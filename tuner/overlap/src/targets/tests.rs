@@ -158,7 +158,7 @@ fn masked_inferred_and_missing_cells_are_no_evidence() {
         judged.is_lost_in_noise()
             && judged
                 .remark()
-                .is_some_and(|remark| remark.starts_with("not told from noise"))
+                .is_some_and(|remark| remark.starts_with("cannot be told from noise"))
     );
     assert!(text(&[judged], None).contains("near the noise in 55"));
     // A candidate that makes times erratic does not hide behind its own noise.

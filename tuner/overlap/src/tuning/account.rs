@@ -12,8 +12,9 @@ use crate::targets::looks::Launches;
 use crate::targets::{Judged, Judgement, Standing};
 use crate::together;
 
-const NONE_CAME_NEARER: &str = "no setting of the library that was tried, and no progress thread, came nearer to it";
-const NOT_ALL_TRIED: &str = "the budget ended before all were tried";
+const NONE_CAME_NEARER: &str =
+    "neither a setting of the library that was tried nor a progress thread came nearer to the target";
+const NOT_ALL_TRIED: &str = "the budget ended before all settings were tried";
 
 impl Goals {
     /// Measurements by which the targets were judged, for the report's pictures; `None` without a target.
@@ -102,7 +103,7 @@ impl Goals {
             if !self.chosen.is_empty() {
                 reasons.insert(
                     0,
-                    format!("`{}` is deployed and does not suffice", id(&self.chosen.concat())),
+                    format!("`{}` is deployed, but does not suffice", id(&self.chosen.concat())),
                 );
             }
             if reasons.is_empty() {

@@ -39,7 +39,7 @@ impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Objection::Misses(targets) => write!(f, "misses {}", targets.join(", ")),
-            Objection::MeetsNone => f.write_str("meets none of them for certain"),
+            Objection::MeetsNone => f.write_str("brings no target nearer for certain"),
         }
     }
 }
@@ -208,13 +208,13 @@ pub(super) mod tests {
         assert_eq!(with(&[0.1, 0.1], &[0.1, 0.9]).unwrap(), "misses B");
         assert_eq!(
             with(&[1.0, 0.9], &[0.1, 0.1]).unwrap(),
-            "meets none of them for certain"
+            "brings no target nearer for certain"
         );
         // Not significant any more, and not nearer for certain.
         let mut uncertain = judgement("A", &[0.25, 1.0]);
         uncertain.cells[0].interval = [0.0, 1.1];
         let found = told(&present, &[uncertain, judgement("B", &[0.1, 0.1])]);
-        assert_eq!(found.unwrap(), "meets none of them for certain");
+        assert_eq!(found.unwrap(), "brings no target nearer for certain");
         let hung = Judgement {
             unmeasured: 2,
             ..judgement("A", &[])

@@ -31,7 +31,7 @@ fn what_the_proof_confirms_is_a_fix_and_what_it_does_not_is_taken_back() {
     assert_eq!(confirmed.chosen, [[setting("A")], [setting("B")]]);
     let mut by_chance = proposing(&["B"], &["A"]);
     let taken = by_chance.settle(untouched(), vec![judgement("A", &[0.95, 0.9])], Told::ByIntervals);
-    let because = "`B=1` meets none of them for certain in the launches that were to prove it";
+    let because = "`B=1` brings no target nearer for certain in the launches under the deployed files";
     let taken_back = Disproved {
         assignments: vec![setting("B")],
         because: because.to_owned(),

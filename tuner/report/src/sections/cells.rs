@@ -88,7 +88,7 @@ fn text(view: &View<'_>) -> String {
     if now.screened > 0 {
         let _ = writeln!(
             out,
-            "{} can be violated; the time did not reach to confirm that. Use more (--budget), or ask for less (--functions, --sizes).",
+            "{} may be violated, but the budget ended before that was confirmed. Raise --budget, or verify less (--functions, --sizes).",
             format::count(now.screened, "cell")
         );
     }

@@ -52,7 +52,11 @@ fn model(model: &CostModel) -> String {
     if !model.prices.is_empty() {
         return measured(model);
     }
-    let trust = if model.trusted { "" } else { "; too much to predict by" };
+    let trust = if model.trusted {
+        ""
+    } else {
+        "; too inaccurate to predict by"
+    };
     let per_byte = |seconds: f64| format!("{} ns", format::ratio(seconds * 1e9));
     format!(
         "{}: {} a round, {} a byte, {} a byte combined, fitted to other times and not measured; four of five of {} lie within a factor of {}{trust}",
@@ -91,7 +95,11 @@ fn measured(model: &CostModel) -> String {
         } else {
             String::new()
         };
-        let trust = if model.trusted { "" } else { "; too much to predict by" };
+        let trust = if model.trusted {
+            ""
+        } else {
+            "; too inaccurate to predict by"
+        };
         text += &format!(
             "; four of five of {} of collectives lie within a factor of {}{residual}{trust}",
             format::count(model.points, "time"),
@@ -140,7 +148,7 @@ mod tests {
         scan.linear: not measured, predicted 600 us or more, because 3 rounds x 12.0 us + 32 KiB sent x 0.80 ns/B
         ");
         contest.models[0].trusted = false;
-        assert!(lines(&contest)[0].ends_with("too much to predict by"));
+        assert!(lines(&contest)[0].ends_with("too inaccurate to predict by"));
         assert_eq!(explained(&[contest.clone()]).len(), 1);
         contest.candidates[0].predicted = None;
         contest.left_out.clear();
@@ -175,7 +183,7 @@ mod tests {
             ),
         });
         insta::assert_snapshot!(lines(&contest).join("\n"), @r"
-        messages, measured: latency between nodes 200 us [180 us, 220 us]; byte of 4 KiB 8.50 ns [7.65 ns, 9.35 ns]; four of five of 23 times of collectives lie within a factor of 2.31 with 3.00 us a message that they leave open; too much to predict by
+        messages, measured: latency between nodes 200 us [180 us, 220 us]; byte of 4 KiB 8.50 ns [7.65 ns, 9.35 ns]; four of five of 23 times of collectives lie within a factor of 2.31 with 3.00 us a message that they leave open; too inaccurate to predict by
         scan.pipelined_chain: the model does not explain it: measured 67.0 us, 3.35 times as long as it says
         ");
     }

@@ -59,7 +59,7 @@ fn sheet(report: &Report) -> Option<Sheet> {
         return None;
     }
     Some(Sheet {
-        title: "Looked better and is not deployed".to_owned(),
+        title: "Better in the screening, but not deployed".to_owned(),
         heads: ["where", "candidate", "looked", "because it"]
             .map(str::to_owned)
             .to_vec(),

@@ -103,7 +103,7 @@ fn table(report: &Report) -> Option<Table> {
         let noise = if report.savings.iter().all(|one| one.certain) {
             ""
         } else {
-            " ~ differs by no more than launches do; it counts, so that losses do."
+            " ~: within the variation between launches; such differences are counted, losses as well as gains."
         };
         format!("In all {} of {of} in these calls ({share}).{noise}", signed(saved))
     };

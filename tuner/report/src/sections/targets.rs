@@ -33,8 +33,8 @@ fn sheet(report: &Report) -> Option<Sheet> {
         title: "Overlap of communication and computation".to_owned(),
         heads: heads.map(str::to_owned).to_vec(),
         rows: report.targets.iter().map(row).collect(),
-        note: "Worst: the largest value of what the target bounds, where it is above the noise; before and after by the times that \
-               communication and computation take by themselves in the untouched library."
+        note: "Worst: the largest value above the noise of the quantity that the target bounds. Values before and after are relative to the \
+               times of communication and computation alone in the untouched library."
             .to_owned(),
         names: 2,
         narrow: false,

@@ -229,8 +229,8 @@ impl<'a> Jobs<'a> {
             let busy = job.other_cores.filter(|cores| *cores > self.most_other_cores());
             if let Some(cores) = busy.filter(|_| !self.other_load_is_known.replace(true)) {
                 self.progress.note(&format!(
-                    "other programs took {cores:.1} processors beside launch `{}`: launches last longer and decide less; end them, or wait for \
-                     them (said once; the end of the run says what they did)",
+                    "other programs used {cores:.1} processors during launch `{}`, so that launches last longer and decide less; end the \
+                     programs, or wait for them (said once; the end of the run sums it up)",
                     job.key
                 ));
             }

@@ -26,7 +26,7 @@ pub enum Refusal {
     NoSuchRow,
     /// Every case was skipped.
     #[error(
-        "no case was compared on {ranks} ranks, so nothing is known of it; skipped: {skipped}; `{again}` runs the whole matrix"
+        "no case was compared on {ranks} ranks, so its results are unchecked; skipped: {skipped}; `{again}` runs the whole matrix"
     )]
     NothingCompared {
         /// Ranks of the job.

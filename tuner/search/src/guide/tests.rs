@@ -103,7 +103,7 @@ fn a_model_that_does_not_fit_says_so() {
     let all = candidates(&target);
     let (kept, note) = guide.field(&target, all.clone());
     assert_eq!(kept, all);
-    assert!(note.is_some_and(|note| note.ends_with("so it leaves nothing out")));
+    assert!(note.is_some_and(|note| note.ends_with("so every candidate is measured")));
 }
 
 #[test]
@@ -249,5 +249,5 @@ fn measured_prices_leave_out_what_is_far_above_the_best() {
     learn(|index| if index % 2 == 0 { 4.0 } else { 0.25 });
     let (kept, note) = guide.field(&target, all.clone());
     assert_eq!(kept, all);
-    assert!(note.is_some_and(|note| note.ends_with("so it leaves nothing out")));
+    assert!(note.is_some_and(|note| note.ends_with("so every candidate is measured")));
 }

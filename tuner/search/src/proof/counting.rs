@@ -42,7 +42,7 @@ pub(super) fn counted<'c>(
 ) -> anyhow::Result<Counted<'c>> {
     let Some(messages) = &jobs.site.library.messages else {
         return Ok(Err(format!(
-            "nothing is known that counts the messages of {}",
+            "no message counter is known for {}",
             jobs.site.library.name
         )));
     };

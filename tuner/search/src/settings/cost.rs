@@ -74,7 +74,7 @@ impl Search<'_, '_> {
         };
         if self.trials.parts.jobs.site.options.is_exact() {
             let reason = format!(
-                "`{}` would fix it, and makes {} {ratio:.2} times slower",
+                "`{}` would fix it, but {} would take {ratio:.2} times as long",
                 id(&candidate.assignments),
                 slowed.item_id()
             );

@@ -127,7 +127,7 @@ impl Work<'_, '_> {
         };
         let first = self.verification.launches + 1;
         let title = format!(
-            "{}: launches {first} to {} of what can be violated",
+            "{}: launches {first} to {} of cells that may be violated",
             self.label,
             first + step - 1
         );
@@ -213,7 +213,7 @@ impl Work<'_, '_> {
         if goes_on {
             budget.prolong_part();
             self.jobs.progress.note(&format!(
-                "{}: nothing is violated so far, so that the search has nothing to do: going on with its seconds",
+                "{}: no violation so far, so the verification goes on with the search's time",
                 self.label
             ));
         }

@@ -60,7 +60,8 @@ pub(super) fn first_pass(
     for number in 0..SCREENING_LAUNCHES {
         if number > 0 && jobs.budget.spent_seconds() >= limit_seconds {
             jobs.progress.warn(
-                "the seconds of the first verification ended before all was screened twice: nothing can be told apart from noise; raise --budget",
+                "the time of the first verification ended before all cells were screened twice, so that violations cannot be told from \
+                 noise; raise --budget",
             );
             break;
         }

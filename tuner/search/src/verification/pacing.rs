@@ -27,8 +27,8 @@ impl Work<'_, '_> {
         if planned > usual {
             self.most_launches = planned;
             jobs.progress.note(&format!(
-                "{}: the ratio of two sides varies by {:.0} % from launch to launch, at which {usual} launches would miss slowdowns by \
-                 30 %: up to {planned} are made, as the budget allows (--launches sets another number)",
+                "{}: the ratio of two sides varies by {:.0} % between launches, so {usual} launches would miss slowdowns of 30 %; up to \
+                 {planned} launches are made, as the budget allows (--launches sets another number)",
                 self.label,
                 100.0 * deviation
             ));

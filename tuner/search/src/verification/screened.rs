@@ -175,7 +175,7 @@ impl Screening {
             },
             note: Some(if clear && self.is_doubtful {
                 format!(
-                    "clear in the {} launches of the screening, which say too little where launches depend on each other",
+                    "clear in the {} launches of the screening, which are too few where launches depend on each other",
                     sides.left.len()
                 )
             } else if clear {

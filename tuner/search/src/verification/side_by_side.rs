@@ -113,7 +113,8 @@ impl Work<'_, '_> {
         }
         if self.verification.launches < self.most_launches {
             self.jobs.progress.warn(&format!(
-                "the budget ended after {} of the {} launches that prove what is deployed; what they leave open is reported so; raise --budget",
+                "the budget ended after {} of the {} launches that verify the deployed files; cells that are still open are reported as \
+                 undecided; raise --budget",
                 self.verification.launches, self.most_launches
             ));
         }
@@ -137,8 +138,8 @@ impl Work<'_, '_> {
         for number in 0..launches {
             if number > 0 && jobs.budget.exhausted() {
                 jobs.progress.warn(&format!(
-                    "the budget ended after {number} of the {launches} launches that prove what is deployed; what they leave open is reported as \
-                     undecided; raise --budget"
+                    "the budget ended after {number} of the {launches} launches that verify the deployed files; cells that are still open \
+                     are reported as undecided; raise --budget"
                 ));
                 break;
             }

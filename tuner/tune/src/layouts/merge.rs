@@ -125,7 +125,7 @@ fn others(chosen: &[Chosen<'_>], by: &[Layout]) -> Vec<Layout> {
     all.filter(|layout| !by.contains(layout)).collect()
 }
 
-const DIFFERENT: &str = "layouts chose different values, and it acts on all of them";
+const DIFFERENT: &str = "the setting acts on all layouts, and they chose different values";
 
 fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, library: &Library) {
     let mut names: Vec<&str> = Vec::new();
@@ -147,7 +147,7 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
             let because = match (several, missing.is_empty(), extent) {
                 (true, _, _) => DIFFERENT.to_owned(),
                 (false, false, Extent::Every) => format!(
-                    "it acts on every layout, {} did not choose it, and a layout got slower by settings of others",
+                    "the setting acts on all layouts, {} did not choose it, and other layouts' settings slowed a layout",
                     list(&missing)
                 ),
                 (false, _, _) => {
@@ -173,8 +173,8 @@ fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T
     for (value, layouts) in values {
         let Some(value) = value else { continue };
         let because = match &silent {
-            Some(silent) => format!("it acts on every layout of {ranks} ranks, and {silent} did not choose it"),
-            None => format!("layouts of {ranks} ranks chose differently, and it acts on all of them"),
+            Some(silent) => format!("the choice acts on all layouts of {ranks} ranks, and {silent} did not make it"),
+            None => format!("the choice acts on all layouts of {ranks} ranks, and they chose differently"),
         };
         merged.left_out.push(LeftOut {
             what: name(&value),
@@ -268,7 +268,7 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
         merged.left_out.push(LeftOut {
             what: format!("{}={}", setting.name, setting.value),
             chosen_by: by.map(|one| one.layout).collect(),
-            because: "nothing is left that acts only with it".to_owned(),
+            because: "no deployed algorithm needs it any more".to_owned(),
         });
     }
 }

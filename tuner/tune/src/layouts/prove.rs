@@ -235,7 +235,7 @@ fn take_over(
     if !left_out.is_empty() {
         let lines: Vec<String> = left_out.iter().map(|left_out| left_out.line()).collect();
         let reason = format!(
-            "what fixed it may be among what the files of all layouts leave out, and is in the layout's own `emit`: {}",
+            "the files of all layouts leave out changes that may have fixed it; the layout's own `emit` has them: {}",
             lines.join("; ")
         );
         let known = tuned.ledger.reasons();

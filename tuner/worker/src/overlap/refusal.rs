@@ -15,7 +15,7 @@ const MOST_REQUESTS: u32 = 1 << 16;
 
 /// The processing units that this host has, whether or not the job may use them: to ask for more of them on purpose is no mistake.
 pub(super) fn processing_units() -> u32 {
-    // SAFETY: asks for a number.
+    // SAFETY: `sysconf` has no preconditions.
     let units = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     u32::try_from(units).unwrap_or(1).max(1)
 }

@@ -200,6 +200,8 @@ impl Step {
 }
 
 impl Message {
+    /// # Safety
+    /// As for [`Step::run`].
     unsafe fn run(&self, single: Single, state: &mut State) -> Result<(), MpiError> {
         let &Message {
             data,
@@ -210,7 +212,7 @@ impl Message {
             request,
         } = self;
         let mut status = MaybeUninit::<MPI_Status>::uninit();
-        // SAFETY: by the contract of `Step::run`.
+        // SAFETY: by this function's contract; the status is written.
         let code = unsafe {
             match single {
                 Single::Ssend => ffi::PMPI_Ssend(data, count, datatype, peer, TAG_DATA, comm),
@@ -240,6 +242,8 @@ impl Message {
         MpiError::check(single.mpi_name(), code)
     }
 
+    /// # Safety
+    /// As for [`Step::run`]; the target's window holds the bytes from `begin` on.
     unsafe fn one_sided(&self, single: Single, begin: ffi::MPI_Aint, window: MPI_Win) -> Result<(), MpiError> {
         let &Message {
             data,
@@ -248,7 +252,7 @@ impl Message {
             peer,
             ..
         } = self;
-        // SAFETY: by the contract of `Step::run`; the target's window holds the bytes from `begin` on.
+        // SAFETY: by this function's contract.
         let code = unsafe {
             if single == Single::Put {
                 ffi::PMPI_Put(data, count, datatype, peer, begin, count, datatype, window)
@@ -277,9 +281,11 @@ unsafe fn ready(says: bool, peer: c_int, comm: MPI_Comm) -> Result<(), MpiError>
     }
 }
 
+/// # Safety
+/// As for [`Step::run`].
 unsafe fn sendrecv(send: &Message, recv: &Message) -> Result<(), MpiError> {
     let mut status = MaybeUninit::<MPI_Status>::uninit();
-    // SAFETY: by the contract of `Step::run`.
+    // SAFETY: by this function's contract; the status is written.
     MpiError::check("MPI_Sendrecv", unsafe {
         ffi::PMPI_Sendrecv(
             send.data,

@@ -232,7 +232,7 @@ fn what_looked_better_by_chance_is_not_deployed_and_says_so_with_its_numbers() {
     let said = bench.said.iter().find(|line| line.contains("`A=on` is not confirmed"));
     assert_eq!(
         said.unwrap(),
-        "overlap: `A=on` is not confirmed: shortfall 0.00 in the screening, 0.50 in 6 launches of its own, 0.50 without it in turn"
+        "overlap: `A=on` is not confirmed: shortfall 0.00 in the screening, but 0.50 in 6 launches of its own, against 0.50 without it"
     );
 }
 

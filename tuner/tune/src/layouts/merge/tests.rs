@@ -74,9 +74,9 @@ fn layouts_of_one_size_share_what_all_of_them_chose() {
     assert_eq!(merged.deployment(layout("8x2")), of(&[], &[(1, "same")]));
     assert_eq!(merged.deployment(layout("2x1")), of(&[], &[(3, "alone")]));
     insta::assert_snapshot!(lines(&merged).join("\n"), @r"
-    `mine for reduce at 2 bytes`, chosen for 16x1: layouts of 16 ranks chose differently, and it acts on all of them
-    `yours for reduce at 2 bytes`, chosen for 8x2: layouts of 16 ranks chose differently, and it acts on all of them
-    `alone for reduce at 3 bytes`, chosen for 16x1: it acts on every layout of 16 ranks, and 8x2 did not choose it
+    `mine for reduce at 2 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and they chose differently
+    `yours for reduce at 2 bytes`, chosen for 8x2: the choice acts on all layouts of 16 ranks, and they chose differently
+    `alone for reduce at 3 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and 8x2 did not make it
     ");
 }
 
@@ -97,7 +97,7 @@ fn a_setting_of_the_launch_is_taken_for_all_until_one_gets_slower() {
     );
     let every = merged(&chosen, Extent::Every, &open_mpi());
     assert_eq!(every.assignments, [shared]);
-    insta::assert_snapshot!(lines(&every).join("\n"), @r"`btl_tcp_eager_limit=131072`, chosen for 2x2: it acts on every layout, 1x2 did not choose it, and a layout got slower by settings of others");
+    insta::assert_snapshot!(lines(&every).join("\n"), @r"`btl_tcp_eager_limit=131072`, chosen for 2x2: the setting acts on all layouts, 1x2 did not choose it, and other layouts' settings slowed a layout");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn different_values_of_one_setting_are_left_out() {
         let merged = merged(&chosen, extent, &open_mpi());
         assert!(merged.is_empty());
         assert_eq!(merged.left_out.len(), 2);
-        assert!(lines(&merged)[0].contains("chosen for 1x2: layouts chose different values"));
+        assert!(lines(&merged)[0].contains("chosen for 1x2: the setting acts on all layouts, and they chose different values"));
     }
 }
 
@@ -126,7 +126,7 @@ fn values_that_choose_algorithms_at_the_start_have_to_be_the_same() {
     ];
     let merged = merged(&chosen, Extent::Every, &intel);
     assert_eq!(merged.assignments, [same]);
-    assert!(lines(&merged)[0].contains("layouts chose different values"));
+    assert!(lines(&merged)[0].contains("they chose different values"));
 }
 
 /// HAN is an example: it has to be taken out of the way of an algorithm.
@@ -166,7 +166,7 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
     assert!(
         lines(&apart)
             .iter()
-            .any(|line| line.contains("nothing is left that acts only with it"))
+            .any(|line| line.contains("no deployed algorithm needs it any more"))
     );
     // Who chose it for itself keeps it.
     let for_itself = (of(&[gate("0")], &[]), Ledger::default());
