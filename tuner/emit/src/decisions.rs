@@ -12,6 +12,8 @@ use kilter_model::report::FixKind;
 use kilter_render::format;
 use kilter_search::context::{Facts, Site};
 
+use crate::site_file::Pairs;
+
 /// Selections by collective and measured volume in bytes.
 pub type Selections = BTreeMap<(Collective, u64), Selection>;
 
@@ -63,9 +65,20 @@ impl<'a> Decisions<'a> {
 
     /// Names and values of the settings of every launch.
     #[must_use]
-    pub fn pairs(&self) -> Vec<(String, String)> {
+    pub fn pairs(&self) -> Pairs {
         let all = self.assignments.iter();
         all.map(|one| (one.name.clone(), one.value.clone())).collect()
+    }
+
+    /// Names and values of the settings of every launch: parameters of the library, and variables of the ranks.
+    #[must_use]
+    pub fn divided(&self) -> (Pairs, Pairs) {
+        let (variables, parameters): (Vec<_>, Vec<_>) = self.assignments.iter().partition(|one| one.environment);
+        let pairs = |all: Vec<&Assignment>| {
+            let all = all.into_iter();
+            all.map(|one| (one.name.clone(), one.value.clone())).collect()
+        };
+        (pairs(parameters), pairs(variables))
     }
 
     /// Every selection, with its part.

@@ -29,10 +29,10 @@ pub mod staging;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
-use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::setup::Setup;
@@ -149,7 +149,14 @@ fn write_files(
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
-    let written = emitter.write(installation, decisions, &mut emitted)?;
+    if !emitter.carries_selections() {
+        refuse_selections(installation, decisions)?;
+    }
+    let mut written = emitter.write(installation, decisions, &mut emitted)?;
+    let preloads = dropin::install(installation, decisions, &mut emitted)?;
+    let words = command_line::words(&installation.library.launcher, &[], &preloads);
+    written.one_job.extend(words);
+    written.environment.extend(preloads);
     if !written.environment.is_empty() {
         write(directory, ENVIRONMENT, &environment::to_text(&written.environment)?)?;
         emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
@@ -170,7 +177,31 @@ fn write_files(
 /// # Errors
 /// A file that its reader would refuse or ignore.
 pub fn staged(jobs: &Jobs<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-    emitter(&jobs.site.library)?.staged(&Installation::of(jobs), emitted)
+    read_files(emitter(&jobs.site.library)?, &Installation::of(jobs), emitted)
+}
+
+/// Reads all files of an installation back.
+fn read_files(emitter: &dyn Emitter, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
+    dropin::read_back(emitted)?;
+    let mut setup = Setup::default();
+    if let Some(name) = emitted.files.get(&File::Environment) {
+        setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
+    }
+    emitter.staged(installation, emitted, setup)
+}
+
+/// Refuses choices of the library's own algorithms for a size, where its files carry none: they would have to be switched while a program runs.
+fn refuse_selections(installation: &Installation<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
+    for (_, collective, bytes, selection) in decisions.selections() {
+        if let Selection::Settings(_) = selection {
+            bail!(
+                "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
+                selection.id(),
+                installation.library.name
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The name of the emitted file that carries a setting of whole launches; empty where there is none.

@@ -34,8 +34,8 @@ static EMITTERS: &[(&str, &dyn Emitter)] = &[
 
 /// Writes the files of one kind of library.
 pub trait Emitter: Sync {
-    /// Writes the library's own files into the directory of `emitted`, and notes them there. Environment file, page, forms of sites and
-    /// manifest are written for every library alike.
+    /// Writes the library's own files into the directory of `emitted`, and notes them there. Drop-in, environment file, forms of sites and
+    /// manifest are written afterwards, for every library alike.
     ///
     /// # Errors
     /// A decision that no file can carry, or a file that cannot be written.
@@ -46,11 +46,18 @@ pub trait Emitter: Sync {
         emitted: &mut Emitted,
     ) -> anyhow::Result<Written>;
 
-    /// The launch that uses exactly the emitted files: each is read back from the disk by rules that mirror its reader's.
+    /// True if `write` puts choices of the library's own algorithms by size ([`Decisions::selections`]) into a file. Without that, decisions with
+    /// such a choice are refused before `write`.
+    fn carries_selections(&self) -> bool {
+        false
+    }
+
+    /// The launch that uses exactly the emitted files: each is read back from the disk by rules that mirror its reader's. `setup` has the
+    /// variables of the environment file. What is added names the library's own files to it, and says what must read back from them.
     ///
     /// # Errors
     /// A file that its reader would refuse or ignore.
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup>;
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, setup: Setup) -> anyhow::Result<Setup>;
 
     /// The page for the administrator who finds the files: how to install them.
     fn page(
@@ -80,9 +87,9 @@ pub trait Emitter: Sync {
 pub struct Written {
     /// Parameters in the library's own file.
     pub parameters: Pairs,
-    /// Variables of the ranks, for the environment file.
+    /// Variables of the ranks, for the environment file; those of the drop-in are added.
     pub environment: Pairs,
-    /// Words of the launcher that give all of it to one job.
+    /// Words of the launcher that give all of it to one job; those of the drop-in are added.
     pub one_job: Vec<String>,
 }
 

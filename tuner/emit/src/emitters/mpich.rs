@@ -14,7 +14,7 @@ use crate::decisions::{Decisions, Part};
 use crate::installation::Installation;
 use crate::mpich_library::{self, OwnSelection};
 use crate::selection::{SizeRule, Tree};
-use crate::{Emitted, File, dropin, environment, read, selection_guard, selection_lint, write};
+use crate::{Emitted, File, read, selection_guard, selection_lint, write};
 
 const SELECTION: &str = "mpich-coll-selection.json";
 
@@ -61,29 +61,27 @@ impl Emitter for Mpich {
             let path = emitted.directory.join(SELECTION).display().to_string();
             environment.push((SELECTION_VARIABLE.to_owned(), path));
         }
-        environment.extend(dropin::install(installation, decisions, emitted)?);
         Ok(Written {
             environment,
             ..Written::default()
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
+    fn carries_selections(&self) -> bool {
+        true
+    }
+
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, mut setup: Setup) -> anyhow::Result<Setup> {
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {
             let text = read(directory, name)?;
             check_text(&text, &own(installation)?).with_context(|| format!("`{}`", directory.join(name).display()))?;
         }
-        dropin::read_back(emitted)?;
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            setup.environment = environment::parse(&read(directory, name)?)?;
-            // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
-            // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
-            let control = setup.environment.iter();
-            let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
-            setup.expected = control.cloned().collect();
-        }
+        // Read back from the library itself, too: it ignores a name that it does not know. Of texts, MPICH 4.0 and 4.3 report the
+        // default whatever they are, so the name of the file is read back from the environment of the ranks alone.
+        let control = setup.environment.iter();
+        let control = control.filter(|(name, _)| name.starts_with(CONTROL) && name != SELECTION_VARIABLE);
+        setup.expected = control.cloned().collect();
         Ok(setup)
     }
 

@@ -12,7 +12,7 @@ use crate::installation::Installation;
 use crate::mvapich2_conf::{PARAMETERS, parse, to_text};
 use crate::scope::{Scope, home};
 use crate::site_file::{Pairs, Places, SiteFile};
-use crate::{Emitted, File, dropin, environment, read, readme, write};
+use crate::{Emitted, File, read, readme, write};
 
 /// The beginning of the library's own variables.
 const OWN: &str = "MV2_";
@@ -41,10 +41,8 @@ impl Emitter for Mvapich2 {
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
     ) -> anyhow::Result<Written> {
-        variables::refuse_selections(installation, decisions)?;
-        let (parameters, mut environment) = divided(decisions.pairs().into_iter(), &installation.set_by_site);
+        let (parameters, environment) = divided(decisions.pairs().into_iter(), &installation.set_by_site);
         variables::check(installation.library, &[parameters.as_slice(), &environment].concat())?;
-        environment.extend(dropin::install(installation, decisions, emitted)?);
         if !parameters.is_empty() {
             write(&emitted.directory, PARAMETERS, &to_text(&parameters)?)?;
             emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
@@ -56,12 +54,7 @@ impl Emitter for Mvapich2 {
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
-        dropin::read_back(emitted)?;
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
-        }
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, mut setup: Setup) -> anyhow::Result<Setup> {
         if let Some(name) = emitted.files.get(&File::Parameters) {
             setup.expected_environment = parse(&read(&emitted.directory, name)?)?;
             let all = [setup.expected_environment.as_slice(), &setup.environment].concat();

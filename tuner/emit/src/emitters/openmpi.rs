@@ -17,7 +17,7 @@ use crate::decisions::{Decisions, Part};
 use crate::installation::Installation;
 use crate::rules::{Choice, Rules};
 use crate::site_file::SiteFile;
-use crate::{Emitted, File, command_line, dropin, environment, mca, read, readme, write};
+use crate::{Emitted, File, command_line, mca, read, readme, write};
 
 const PARAMETERS: &str = "openmpi-mca-params.conf";
 
@@ -50,16 +50,7 @@ impl Emitter for OpenMpi {
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
     ) -> anyhow::Result<Written> {
-        let mut parameters = Vec::new();
-        let mut environment = Vec::new();
-        for assignment in decisions.assignments {
-            let list = if assignment.environment {
-                &mut environment
-            } else {
-                &mut parameters
-            };
-            list.push((assignment.name.clone(), assignment.value.clone()));
-        }
+        let (mut parameters, mut environment) = decisions.divided();
         let (rules, text) = rules(installation.library, decisions)?;
         if !rules.is_empty() {
             let name = rules_name(installation.library.rules_file.form);
@@ -71,7 +62,6 @@ impl Emitter for OpenMpi {
                 emitted.directory.join(name).display().to_string(),
             ));
         }
-        environment.extend(dropin::install(installation, decisions, emitted)?);
         let one_job = command_line::words(&installation.library.launcher, &parameters, &environment);
         // The environment wins over files of parameters, so what a user has there can be changed there alone.
         let (stronger, parameters): (Vec<_>, Vec<_>) = parameters
@@ -93,8 +83,11 @@ impl Emitter for OpenMpi {
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
+    fn carries_selections(&self) -> bool {
+        true
+    }
+
+    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, mut setup: Setup) -> anyhow::Result<Setup> {
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {
             let file = &installation.library.rules_file;
@@ -106,7 +99,6 @@ impl Emitter for OpenMpi {
                 installation.version
             );
         }
-        dropin::read_back(emitted)?;
         if let Some(name) = emitted.files.get(&File::Parameters) {
             setup.expected = mca::parse(&read(directory, name)?)?;
             let mut files = vec![directory.join(name).display().to_string()];
@@ -115,16 +107,13 @@ impl Emitter for OpenMpi {
                 .launcher_environment
                 .push((PARAMETER_FILES.to_owned(), files.join(",")));
         }
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            let (parameters, environment): (Vec<_>, Vec<_>) = environment::parse(&read(directory, name)?)?
-                .into_iter()
-                .partition(|(name, _)| name.starts_with(VARIABLE));
-            setup.environment = environment;
-            let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
-            setup.expected.extend(parameters.iter().map(named));
-            // The launcher reads them, as it does where a module has set them.
-            setup.launcher_environment.extend(parameters);
-        }
+        let all = std::mem::take(&mut setup.environment).into_iter();
+        let (parameters, environment): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.starts_with(VARIABLE));
+        setup.environment = environment;
+        let named = |(variable, value): &(String, String)| (variable.replacen(VARIABLE, "", 1), value.clone());
+        setup.expected.extend(parameters.iter().map(named));
+        // The launcher reads them, as it does where a module has set them.
+        setup.launcher_environment.extend(parameters);
         Ok(setup)
     }
 

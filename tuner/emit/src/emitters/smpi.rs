@@ -46,8 +46,7 @@ impl Emitter for Smpi {
         })
     }
 
-    fn staged(&self, _: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
+    fn staged(&self, _: &Installation<'_>, emitted: &Emitted, mut setup: Setup) -> anyhow::Result<Setup> {
         if let Some(name) = emitted.files.get(&File::Arguments) {
             setup.parameters = parse(&read(&emitted.directory, name)?)?;
         }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kilter_bench::programs::Programs;
+use kilter_algorithms::Collective;
+use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::find_for;
-use kilter_model::deployment::Assignment;
+use kilter_model::deployment::{Assignment, PROGRESS_VARIABLE, Selection};
 use kilter_model::limits::Limits;
 use tempfile::TempDir;
 
@@ -33,14 +34,19 @@ fn assignment(name: &str, value: &str) -> Assignment {
     }
 }
 
-/// Calls `look` with an installation of a library and one decision for it.
-fn with_decision(library: &Library, look: impl FnOnce(&Installation<'_>, &Decisions<'_>)) {
-    let (programs, progress, limits) = (Programs::default(), Progress::new(true), Limits::default());
+/// Calls `look` with an installation of a library and decisions for it: a parameter, the progress thread, and `selections`.
+fn with_decisions(
+    library: &Library,
+    programs: &Programs,
+    selections: &Selections,
+    look: impl FnOnce(&Installation<'_>, &Decisions<'_>),
+) {
+    let (progress, limits) = (Progress::new(true), Limits::default());
     let installation = Installation {
         library,
         version: "4.1.4",
         mpirun: Path::new("mpirun"),
-        programs: &programs,
+        programs,
         ranks: 2,
         platform: None,
         limits: &limits,
@@ -51,13 +57,17 @@ fn with_decision(library: &Library, look: impl FnOnce(&Installation<'_>, &Decisi
         library_string: String::new(),
         progress: &progress,
     };
-    let (selections, volumes) = (Selections::new(), Volumes::new());
-    let assignments = [assignment("eager_limit", "32768")];
+    let volumes = Volumes::new();
+    let progress = Assignment {
+        environment: true,
+        ..assignment(PROGRESS_VARIABLE, "on")
+    };
+    let assignments = [assignment("eager_limit", "32768"), progress];
     let decisions = Decisions {
         assignments: &assignments,
         parts: vec![Part {
             ranks: 2,
-            selections: &selections,
+            selections,
             volumes: &volumes,
         }],
         layouts: Vec::new(),
@@ -72,11 +82,21 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
     let library = library("ini");
     let emitter = of(&library).unwrap().unwrap();
     let directory = TempDir::new().unwrap();
+    let mut programs = Programs::default();
+    programs.worker = directory.path().join("kilter-worker");
+    std::fs::write(programs.worker.with_file_name(PROGRESS_LIBRARY), "").unwrap();
     let directory = directory.path().join("emit");
-    with_decision(&library, |installation, decisions| {
+    with_decisions(&library, &programs, &Selections::new(), |installation, decisions| {
         let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
-        let setup = emitter.staged(installation, &emitted).unwrap();
+        let setup = crate::read_files(emitter, installation, &emitted).unwrap();
         assert_eq!(setup.expected, [("eager_limit".to_owned(), "32768".to_owned())]);
+        // What is preloaded needs nothing of the emitter.
+        let preloaded = directory.join("lib").join(PROGRESS_LIBRARY).display().to_string();
+        let variables = [(PROGRESS_VARIABLE, "on"), ("LD_PRELOAD", preloaded.as_str())];
+        assert_eq!(
+            setup.environment,
+            variables.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
         assert_eq!(emitter.carrier(&decisions.assignments[0], &emitted), File::Parameters);
         let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
         assert!(read("README.txt").contains("1. mpi.ini: add its lines to ~/.mpi.ini."));
@@ -89,6 +109,28 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
         let parameters = places(&Scope::User, Path::new("mpirun")).unwrap().parameters.unwrap();
         assert!(parameters.ends_with(".mpi.ini"), "{}", parameters.display());
     });
+}
+
+#[test]
+fn a_choice_by_size_is_refused_where_an_added_emitter_does_not_say_that_it_carries_them() {
+    let library = library("ini");
+    let directory = TempDir::new().unwrap();
+    let chosen = Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), "6".to_owned())]);
+    let selections = Selections::from([((Collective::Bcast, 4096), chosen)]);
+    with_decisions(
+        &library,
+        &Programs::default(),
+        &selections,
+        |installation, decisions| {
+            let emitter = of(&library).unwrap().unwrap();
+            let written = crate::write_files(emitter, installation, decisions, directory.path());
+            let error = written.unwrap_err().to_string();
+            assert!(
+                error.contains("coll_tuned_bcast_algorithm=6") && error.contains("carries a choice for a size"),
+                "{error}"
+            );
+        },
+    );
 }
 
 #[test]

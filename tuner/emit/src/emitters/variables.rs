@@ -1,17 +1,15 @@
 //! A library whose only place for settings is the environment, and that has no file of rules (Intel MPI, HPE MPT): variables,
 //! profile; and the launch that uses them.
 
-use anyhow::bail;
 use kilter_bench::launch::command::quote;
 use kilter_model::config::library::Library;
-use kilter_model::deployment::Selection;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
 
 use super::{Emitter, Written};
 use crate::decisions::Decisions;
 use crate::installation::Installation;
-use crate::{Emitted, File, dropin, environment, read, readme};
+use crate::{Emitted, File, readme};
 
 /// The environment alone.
 pub(super) struct Variables;
@@ -21,25 +19,18 @@ impl Emitter for Variables {
         &self,
         installation: &Installation<'_>,
         decisions: &Decisions<'_>,
-        emitted: &mut Emitted,
+        _: &mut Emitted,
     ) -> anyhow::Result<Written> {
-        refuse_selections(installation, decisions)?;
-        let mut environment = decisions.pairs();
+        let environment = decisions.pairs();
         check(installation.library, &environment)?;
-        environment.extend(dropin::install(installation, decisions, emitted)?);
         Ok(Written {
             environment,
             ..Written::default()
         })
     }
 
-    fn staged(&self, installation: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
-        dropin::read_back(emitted)?;
-        if let Some(name) = emitted.files.get(&File::Environment) {
-            setup.environment = environment::parse(&read(&emitted.directory, name)?)?;
-            check(installation.library, &setup.environment)?;
-        }
+    fn staged(&self, installation: &Installation<'_>, _: &Emitted, setup: Setup) -> anyhow::Result<Setup> {
+        check(installation.library, &setup.environment)?;
         Ok(setup)
     }
 
@@ -52,20 +43,6 @@ impl Emitter for Variables {
     ) -> String {
         page(installation, decisions, emitted, written)
     }
-}
-
-/// Refuses selections, which would have to be switched while a program runs.
-pub(super) fn refuse_selections(installation: &Installation<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
-    for (_, collective, bytes, selection) in decisions.selections() {
-        if let Selection::Settings(_) = selection {
-            bail!(
-                "`{}` for {collective} at {bytes} bytes: nothing that {} reads carries a choice for a size",
-                selection.id(),
-                installation.library.name
-            );
-        }
-    }
-    Ok(())
 }
 
 /// Checks every variable that chooses an algorithm as the library reads it: it goes on with its own where it cannot read one.

@@ -13,6 +13,8 @@ use crate::site_file::{Pairs, Places, SiteFile};
 use crate::{Emitted, File, read, readme, write};
 
 const PARAMETERS: &str = "mpi.ini";
+/// Names the file that the launcher reads in place of `~/.mpi.ini`.
+const NAMING: &str = "INI_FILE";
 
 static SITE_FILE: SiteFile = SiteFile {
     name: "ini",
@@ -33,19 +35,21 @@ pub(in crate::emitters) struct Ini;
 
 impl Emitter for Ini {
     fn write(&self, _: &Installation<'_>, decisions: &Decisions<'_>, emitted: &mut Emitted) -> anyhow::Result<Written> {
-        let parameters = decisions.pairs();
+        let (parameters, environment) = decisions.divided();
         write(&emitted.directory, PARAMETERS, &to_text(&parameters)?)?;
         emitted.files.insert(File::Parameters, PARAMETERS.to_owned());
         Ok(Written {
             parameters,
+            environment,
             ..Written::default()
         })
     }
 
-    fn staged(&self, _: &Installation<'_>, emitted: &Emitted) -> anyhow::Result<Setup> {
-        let mut setup = Setup::default();
+    fn staged(&self, _: &Installation<'_>, emitted: &Emitted, mut setup: Setup) -> anyhow::Result<Setup> {
         if let Some(name) = emitted.files.get(&File::Parameters) {
             setup.expected = parse(&read(&emitted.directory, name)?)?;
+            let path = emitted.directory.join(name).display().to_string();
+            setup.launcher_environment.push((NAMING.to_owned(), path));
         }
         Ok(setup)
     }
@@ -59,6 +63,7 @@ impl Emitter for Ini {
     ) -> String {
         let mut text = readme::beginning(emitted, &installation.named(), &decisions.ranks());
         text.push_str("1. mpi.ini: add its lines to ~/.mpi.ini.\n\n");
+        readme::profile(&mut text, emitted, 2);
         readme::forms(&mut text);
         text
     }
