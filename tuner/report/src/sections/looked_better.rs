@@ -1,59 +1,27 @@
 //! Candidates that looked better and are not deployed.
 
-use askama::Template;
 use kilter_model::report::Report;
 use kilter_render::format;
 use kilter_render::sheet::{Entry, Sheet};
 
-use super::{Section, View};
+use super::{Section, sheet};
+
+const ID: &str = "looked-better";
 
 pub(super) static SECTION: Section = Section {
-    id: "looked-better",
+    id: ID,
     navigation: None,
     fields: &["contests", "targets"],
-    html,
-    text,
-    markdown,
+    html: |view| sheet::html(ID, table(view.report)),
+    text: |view| sheet::text(table(view.report)),
+    markdown: |view| sheet::markdown(table(view.report)),
 };
-
-#[derive(Template)]
-#[template(
-    source = r##"<section id="looked-better">
-<h2>{{ sheet.title }}</h2>
-<div class="scroll" role="region" tabindex="0" aria-label="{{ sheet.title }}">
-<table>
-<thead><tr>{% for word in sheet.heads %}<th scope="col">{{ word }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in sheet.rows %}<tr>{% for entry in row %}{% if loop.first %}<th scope="row">{{ entry.text }}</th>{% else %}<td>{{ entry.text }}</td>{% endif %}{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-{% if !sheet.note.is_empty() %}<p class="note">{{ sheet.note }}</p>{% endif %}
-</section>
-"##,
-    ext = "html"
-)]
-struct Page {
-    sheet: Sheet,
-}
-
-fn html(view: &View<'_>) -> askama::Result<String> {
-    sheet(view.report).map_or(Ok(String::new()), |sheet| Page { sheet }.render())
-}
-
-fn text(view: &View<'_>) -> String {
-    sheet(view.report).map_or_else(String::new, |sheet| format!("\n{}", sheet.to_text()))
-}
-
-fn markdown(view: &View<'_>) -> String {
-    sheet(view.report).map_or_else(String::new, |sheet| {
-        format!("\n{}", sheet.to_markdown().replacen("###", "##", 1))
-    })
-}
 
 /// Rows of a contest that are printed; the report's JSON has them all.
 const SHOWN: usize = 8;
 
 /// The table; `None` where nothing looked better, or everything that did is deployed.
-fn sheet(report: &Report) -> Option<Sheet> {
+fn table(report: &Report) -> Option<Sheet> {
     let mut rows = Vec::new();
     let mut folded = 0;
     for contest in &report.contests {
@@ -129,7 +97,7 @@ mod tests {
 
     #[test]
     fn nothing_to_say_is_no_table() {
-        assert_eq!(sheet(&report()), None);
+        assert_eq!(table(&report()), None);
     }
 
     #[test]
@@ -179,9 +147,9 @@ mod tests {
             not_deployed: NotDeployed::NotAmongFinalists { finalists: 5 },
         };
         report.contests[0].screened = (0..SHOWN + 3).map(one).collect();
-        let sheet = sheet(&report).unwrap();
+        let table = table(&report).unwrap();
         assert_eq!(
-            (sheet.rows.len(), sheet.note.as_str()),
+            (table.rows.len(), table.note.as_str()),
             (SHOWN, "3 more rows in `report.json`.")
         );
     }

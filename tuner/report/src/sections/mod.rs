@@ -16,6 +16,7 @@ mod not_verified;
 mod provenance;
 mod quarantined;
 mod savings;
+mod sheet;
 mod targets;
 #[cfg(test)]
 mod tests;

@@ -1,56 +1,24 @@
 //! Targets for overlap before and after.
 
-use askama::Template;
 use kilter_model::report::{Report, TargetCell, TargetReport};
 use kilter_render::format;
 use kilter_render::sheet::{Entry, Sheet};
 
-use super::{Section, View};
+use super::{Section, sheet};
+
+const ID: &str = "targets";
 
 pub(super) static SECTION: Section = Section {
-    id: "targets",
+    id: ID,
     navigation: Some("Overlap"),
     fields: &["targets"],
-    html,
-    text,
-    markdown,
+    html: |view| sheet::html(ID, table(view.report)),
+    text: |view| sheet::text(table(view.report)),
+    markdown: |view| sheet::markdown(table(view.report)),
 };
 
-#[derive(Template)]
-#[template(
-    source = r##"<section id="targets">
-<h2>{{ sheet.title }}</h2>
-<div class="scroll" role="region" tabindex="0" aria-label="{{ sheet.title }}">
-<table>
-<thead><tr>{% for word in sheet.heads %}<th scope="col">{{ word }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for row in sheet.rows %}<tr>{% for entry in row %}{% if loop.first %}<th scope="row">{{ entry.text }}</th>{% else %}<td{% if !entry.class.is_empty() %} class="{{ entry.class }}"{% endif %}>{{ entry.text }}</td>{% endif %}{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
-<p class="note">{{ sheet.note }}</p>
-</section>
-"##,
-    ext = "html"
-)]
-struct Page {
-    sheet: Sheet,
-}
-
-fn html(view: &View<'_>) -> askama::Result<String> {
-    sheet(view.report).map_or(Ok(String::new()), |sheet| Page { sheet }.render())
-}
-
-fn text(view: &View<'_>) -> String {
-    sheet(view.report).map_or_else(String::new, |sheet| format!("\n{}", sheet.to_text()))
-}
-
-fn markdown(view: &View<'_>) -> String {
-    sheet(view.report).map_or_else(String::new, |sheet| {
-        format!("\n{}", sheet.to_markdown().replacen("###", "##", 1))
-    })
-}
-
 /// The table; `None` where no targets were asked for.
-fn sheet(report: &Report) -> Option<Sheet> {
+fn table(report: &Report) -> Option<Sheet> {
     if report.targets.is_empty() {
         return None;
     }
