@@ -13,13 +13,12 @@ use std::path::Path;
 
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::{self, Library};
-use kilter_model::deployment::Assignment;
 use kilter_model::setup::Setup;
 
+use crate::Emitted;
 use crate::decisions::Decisions;
 use crate::installation::Installation;
 use crate::site_file::{Pairs, SiteFile};
-use crate::{Emitted, File};
 
 /// All emitters, by the name that descriptions of libraries give.
 static EMITTERS: &[(&str, &dyn Emitter)] = &[
@@ -72,20 +71,12 @@ pub trait Emitter: Sync {
     fn site_file(&self) -> Option<&'static SiteFile> {
         None
     }
-
-    /// The file that carries a setting of whole launches.
-    fn carrier(&self, assignment: &Assignment, emitted: &Emitted) -> File {
-        [File::Parameters, File::Arguments]
-            .into_iter()
-            .find(|file| !assignment.environment && emitted.files.contains_key(file))
-            .unwrap_or(File::Environment)
-    }
 }
 
 /// Settings as an emitter has divided them among its files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Written {
-    /// Parameters in the library's own file.
+    /// Parameters in the library's own file, [`File::Parameters`](crate::File::Parameters) or [`File::Arguments`](crate::File::Arguments).
     pub parameters: Pairs,
     /// Variables of the ranks, for the environment file; those of the drop-in are added.
     pub environment: Pairs,

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use kilter_bench::launch::command::quote;
-use kilter_model::deployment::Assignment;
 use kilter_model::setup::Setup;
 
 use super::{Emitter, Written, variables};
@@ -107,16 +106,6 @@ impl Emitter for Mvapich2 {
     fn site_file(&self) -> Option<&'static SiteFile> {
         Some(&SITE_FILE)
     }
-
-    /// The library's own variables stand in its file, all others in the environment.
-    fn carrier(&self, assignment: &Assignment, emitted: &Emitted) -> File {
-        let has_file = !assignment.environment && emitted.files.contains_key(&File::Parameters);
-        if has_file || assignment.name.starts_with(OWN) {
-            File::Parameters
-        } else {
-            File::Environment
-        }
-    }
 }
 
 /// Divides settings into those of the library's file and those of the environment. The environment wins over the file, so settings that already
@@ -149,20 +138,5 @@ mod tests {
         let (file, environment) = divided(all.into_iter(), &[pair("MV2_A", "0"), pair("MV2_C", "0")]);
         assert_eq!(file, [pair("MV2_B", "2")]);
         assert_eq!(environment, [pair("MV2_A", "1"), pair("MALLOC_X", "3")]);
-    }
-
-    #[test]
-    fn settings_are_carried_by_the_file_if_they_are_the_librarys_own() {
-        let emitted = Emitted::default();
-        let carrier = |name: &str| {
-            let assignment = Assignment {
-                name: name.to_owned(),
-                value: "1".to_owned(),
-                environment: true,
-            };
-            Mvapich2.carrier(&assignment, &emitted)
-        };
-        assert_eq!(carrier("MV2_A"), File::Parameters);
-        assert_eq!(carrier("MALLOC_TRIM_THRESHOLD_"), File::Environment);
     }
 }
