@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
-use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::setup::Setup;
@@ -150,6 +150,10 @@ fn write_files(
         directory: directory.to_path_buf(),
         ..Emitted::default()
     };
+    if !emitter.carries_selections() {
+        let is_switched = |one: &Selection| matches!(one, Selection::Settings(_));
+        emitters::refuse_selections(installation, decisions, is_switched)?;
+    }
     let mut written = emitter.write(installation, decisions, &mut emitted)?;
     let preloaded = dropin::install(installation, decisions, &mut emitted)?;
     written.environment.extend(preloaded);

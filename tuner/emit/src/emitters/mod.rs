@@ -63,6 +63,12 @@ pub trait Emitter: Sync {
         written: &Settings,
     ) -> Page;
 
+    /// True if `write` puts choices of the library's own algorithms by size ([`Decisions::selections`]) into a file. Without that, decisions with
+    /// such a choice are refused before `write`: they would have to be switched while a program runs.
+    fn carries_selections(&self) -> bool {
+        false
+    }
+
     /// The installed file that the library's parameters belong into; without one the environment carries them.
     fn site_file(&self) -> Option<&'static SiteFile> {
         None
@@ -106,7 +112,7 @@ pub enum Page {
 ///
 /// # Errors
 /// The first such selection.
-fn refuse_selections(
+pub(crate) fn refuse_selections(
     installation: &Installation<'_>,
     decisions: &Decisions<'_>,
     is_refused: impl Fn(&Selection) -> bool,

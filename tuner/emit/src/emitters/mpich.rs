@@ -67,6 +67,10 @@ impl Emitter for Mpich {
         })
     }
 
+    fn carries_selections(&self) -> bool {
+        true
+    }
+
     fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {

@@ -42,7 +42,6 @@ impl Emitter for Mvapich2 {
         decisions: &Decisions<'_>,
         _: &mut Emitted,
     ) -> anyhow::Result<Settings> {
-        variables::refuse_switching(installation, decisions)?;
         let all = decisions.pairs();
         variables::check(installation.library, &all)?;
         let (parameters, environment) = all.into_iter().partition(|(name, _)| name.starts_with(OWN));

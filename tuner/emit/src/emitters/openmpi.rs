@@ -67,6 +67,10 @@ impl Emitter for OpenMpi {
         Ok(settings)
     }
 
+    fn carries_selections(&self) -> bool {
+        true
+    }
+
     fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
         let mut setup = Setup::default();
         let directory = &emitted.directory;

@@ -34,7 +34,11 @@ fn assignment(name: &str, value: &str) -> Assignment {
 }
 
 /// Calls `look` with an installation of a library and one decision for it; `set` is in force without it.
-fn with_decision(library: &Library, set: &[(&str, &str)], look: impl FnOnce(&Installation<'_>, &Decisions<'_>)) {
+fn with_decision(
+    (library, selections): (&Library, &Selections),
+    set: &[(&str, &str)],
+    look: impl FnOnce(&Installation<'_>, &Decisions<'_>),
+) {
     let (programs, progress, limits) = (Programs::default(), Progress::new(true), Limits::default());
     let installation = Installation {
         library,
@@ -54,13 +58,13 @@ fn with_decision(library: &Library, set: &[(&str, &str)], look: impl FnOnce(&Ins
         library_string: String::new(),
         progress: &progress,
     };
-    let (selections, volumes) = (Selections::new(), Volumes::new());
+    let volumes = Volumes::new();
     let assignments = [assignment("eager_limit", "32768")];
     let decisions = Decisions {
         assignments: &assignments,
         parts: vec![Part {
             ranks: 2,
-            selections: &selections,
+            selections,
             volumes: &volumes,
         }],
         layouts: Vec::new(),
@@ -76,7 +80,7 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
     let emitter = of(&library).unwrap().unwrap();
     let directory = TempDir::new().unwrap();
     let directory = directory.path().join("emit");
-    with_decision(&library, &[], |installation, decisions| {
+    with_decision((&library, &Selections::new()), &[], |installation, decisions| {
         let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
         let setup = crate::read_back(emitter, installation, &emitted).unwrap();
         assert_eq!(setup.expected, [("eager_limit".to_owned(), "32768".to_owned())]);
@@ -94,6 +98,23 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
     });
 }
 
+#[test]
+fn a_choice_by_size_is_refused_where_an_emitter_does_not_say_that_it_carries_them() {
+    let library = library("ini");
+    let directory = TempDir::new().unwrap();
+    let chosen = Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), "6".to_owned())]);
+    let selections = Selections::from([((Collective::Bcast, 4096), chosen)]);
+    with_decision((&library, &selections), &[], |installation, decisions| {
+        let emitter = of(&library).unwrap().unwrap();
+        let written = crate::write_files(emitter, installation, decisions, &directory.path().join("emit"));
+        let error = written.unwrap_err().to_string();
+        assert!(
+            error.contains("coll_tuned_bcast_algorithm=6") && error.contains("carries a choice for a size"),
+            "{error}"
+        );
+    });
+}
+
 /// The environment wins over the file of parameters.
 #[test]
 fn what_stands_in_the_environment_is_changed_there() {
@@ -103,7 +124,7 @@ fn what_stands_in_the_environment_is_changed_there() {
         let emitter = of(&library).unwrap().unwrap();
         let directory = directory.path().join(name);
         with_decision(
-            &library,
+            (&library, &Selections::new()),
             &[("eager_limit", "4096"), ("other", "0")],
             |installation, decisions| {
                 let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();

@@ -3,11 +3,10 @@
 
 use kilter_bench::launch::command::quote;
 use kilter_model::config::library::Library;
-use kilter_model::deployment::Selection;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Page, Settings, refuse_selections};
+use super::{Emitter, Page, Settings};
 use crate::decisions::Decisions;
 use crate::installation::Installation;
 use crate::{Emitted, File};
@@ -25,7 +24,6 @@ impl Emitter for Variables {
         decisions: &Decisions<'_>,
         _: &mut Emitted,
     ) -> anyhow::Result<Settings> {
-        refuse_switching(installation, decisions)?;
         let environment = decisions.pairs();
         check(installation.library, &environment)?;
         Ok(Settings {
@@ -55,11 +53,6 @@ impl Emitter for Variables {
             undo: UNDO,
         }
     }
-}
-
-/// Refuses selections of the library's own algorithms, which would have to be switched while a program runs.
-pub(super) fn refuse_switching(installation: &Installation<'_>, decisions: &Decisions<'_>) -> anyhow::Result<()> {
-    refuse_selections(installation, decisions, |one| matches!(one, Selection::Settings(_)))
 }
 
 /// Checks every variable that chooses an algorithm as the library reads it: it goes on with its own where it cannot read one.
