@@ -86,7 +86,7 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(&jobs.site, tuned, emitted, &report.cells);
+        report.changes = changes(tuned, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
@@ -254,7 +254,7 @@ fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
 
-fn changes(site: &Site<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
+fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
     let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
@@ -266,7 +266,7 @@ fn changes(site: &Site<'_>, tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) ->
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
-            file: kilter_emit::carrier(&site.library, emitted, assignment),
+            file: emitted.carrier(&assignment.name).to_owned(),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),

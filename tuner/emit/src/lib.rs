@@ -26,13 +26,13 @@ pub mod selection_lint;
 pub mod site_file;
 pub mod staging;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
-use kilter_model::deployment::{Assignment, Deployment, Selection};
+use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::setup::Setup;
@@ -58,8 +58,20 @@ pub struct Emitted {
     pub directory: PathBuf,
     /// File names by content.
     pub files: BTreeMap<File, String>,
+    /// The file of the library's own settings, and the names of those that it carries. The environment file carries all others.
+    pub own: Option<(File, BTreeSet<String>)>,
     /// Implementations that the drop-in must run in a verification.
     pub implementations: Vec<String>,
+}
+
+impl Emitted {
+    /// The name of the file that carries a setting of whole launches; empty where there is none.
+    #[must_use]
+    pub fn carrier(&self, setting: &str) -> &str {
+        let own = self.own.as_ref().filter(|(_, names)| names.contains(setting));
+        let file = own.map_or(File::Environment, |(file, _)| *file);
+        self.files.get(&file).map_or("", String::as_str)
+    }
 }
 
 /// The content of a file.
@@ -168,6 +180,10 @@ fn write_files(
         write(directory, ENVIRONMENT, &environment::to_text(&written.environment)?)?;
         emitted.files.insert(File::Environment, ENVIRONMENT.to_owned());
     }
+    let mut own = [File::Parameters, File::Arguments].into_iter();
+    let own = own.find(|file| emitted.files.contains_key(file));
+    let names = written.parameters.iter().map(|(name, _)| name.clone()).collect();
+    emitted.own = own.map(|file| (file, names));
     emitted.files.insert(File::Readme, README.to_owned());
     let page = emitter.page(installation, decisions, &emitted, &written);
     let page = readme::page(page, &emitted, &installation.named(), &decisions.ranks())
@@ -208,14 +224,6 @@ fn divide(settings: &mut Settings, installation: &Installation<'_>, site_file: &
     let (stronger, parameters): (Vec<_>, Vec<_>) = all.partition(|(name, _)| installation.is_set_by_site(name));
     settings.parameters = parameters;
     settings.environment.extend((site_file.as_environment)(&stronger));
-}
-
-/// The name of the emitted file that carries a setting of whole launches; empty where there is none.
-#[must_use]
-pub fn carrier(library: &Library, emitted: &Emitted, assignment: &Assignment) -> String {
-    let emitter = emitter(library).ok();
-    let file = emitter.and_then(|emitter| emitted.files.get(&emitter.carrier(assignment, emitted)));
-    file.cloned().unwrap_or_default()
 }
 
 /// Warns where the drop-in did not run an implementation that is deployed: its rules were never reached.

@@ -108,7 +108,8 @@ pub(super) fn take_back_broken(
         return false;
     }
     let because = format!("a job under the changes to deploy {}", failure.in_short());
-    jobs.progress.warn(&format!("a job under the changes to deploy failed: {failure}"));
+    jobs.progress
+        .warn(&format!("a job under the changes to deploy failed: {failure}"));
     let culprits = ledger
         .deployment()
         .culprits(&subjects, ledger.verified(), &jobs.site.library);

@@ -13,13 +13,13 @@ use std::path::Path;
 
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::{self, Library, Mistake};
-use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::deployment::Selection;
 use kilter_model::setup::Setup;
 
+use crate::Emitted;
 use crate::decisions::Decisions;
 use crate::installation::Installation;
 use crate::site_file::{Pairs, SiteFile};
-use crate::{Emitted, File};
 
 /// All emitters, by the name that descriptions of libraries give.
 static EMITTERS: &[(&str, &dyn Emitter)] = &[
@@ -72,14 +72,6 @@ pub trait Emitter: Sync {
     /// The installed file that the library's parameters belong into; without one the environment carries them.
     fn site_file(&self) -> Option<&'static SiteFile> {
         None
-    }
-
-    /// The file that carries a setting of whole launches.
-    fn carrier(&self, assignment: &Assignment, emitted: &Emitted) -> File {
-        [File::Parameters, File::Arguments]
-            .into_iter()
-            .find(|file| !assignment.environment && emitted.files.contains_key(file))
-            .unwrap_or(File::Environment)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use kilter_bench::launch::command::quote;
-use kilter_model::deployment::Assignment;
 use kilter_model::setup::Setup;
 
 use super::{Emitter, Page, Settings, variables};
@@ -100,16 +99,6 @@ impl Emitter for Mvapich2 {
     fn site_file(&self) -> Option<&'static SiteFile> {
         Some(&SITE_FILE)
     }
-
-    /// The library's own variables stand in its file, all others in the environment.
-    fn carrier(&self, assignment: &Assignment, emitted: &Emitted) -> File {
-        let has_file = !assignment.environment && emitted.files.contains_key(&File::Parameters);
-        if has_file || assignment.name.starts_with(OWN) {
-            File::Parameters
-        } else {
-            File::Environment
-        }
-    }
 }
 
 /// The library has one place for the system and one for the user; the modules carry it elsewhere.
@@ -122,24 +111,4 @@ fn places(scope: &Scope, _launcher: &Path) -> anyhow::Result<Places> {
         },
         ..Places::default()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_carried_by_the_file_if_they_are_the_librarys_own() {
-        let emitted = Emitted::default();
-        let carrier = |name: &str| {
-            let assignment = Assignment {
-                name: name.to_owned(),
-                value: "1".to_owned(),
-                environment: true,
-            };
-            Mvapich2.carrier(&assignment, &emitted)
-        };
-        assert_eq!(carrier("MV2_A"), File::Parameters);
-        assert_eq!(carrier("MALLOC_TRIM_THRESHOLD_"), File::Environment);
-    }
 }

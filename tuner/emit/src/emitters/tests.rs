@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kilter_algorithms::Collective;
 use kilter_bench::programs::Programs;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::find_for;
-use kilter_model::deployment::Assignment;
+use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::limits::Limits;
 use tempfile::TempDir;
 
 use super::*;
+use crate::File;
 use crate::decisions::{Part, Selections, Volumes};
 use crate::manifest::{self, Carries, Manifest};
 use crate::scope::Scope;
@@ -84,7 +86,7 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
         let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
         let setup = crate::read_back(emitter, installation, &emitted).unwrap();
         assert_eq!(setup.expected, [("eager_limit".to_owned(), "32768".to_owned())]);
-        assert_eq!(emitter.carrier(&decisions.assignments[0], &emitted), File::Parameters);
+        assert_eq!(emitted.carrier("eager_limit"), "mpi.ini");
         let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
         assert!(read("README.txt").contains("1. mpi.ini: add its lines to ~/.mpi.ini."));
         assert!(read("mpi.ini").ends_with("[mpi]\neager_limit=32768\n"));

@@ -169,7 +169,12 @@ fn a_gate_that_is_enough_by_itself_was_for_the_search_of_settings_to_accept() {
     let under = held(3900.0, &[(algorithm(7), 3800.0)], 4000.0);
     let choice = settled(&under, &ACTS);
     assert_eq!(choice.chosen, None);
-    assert!(choice.unfixed_because.unwrap().contains("the setting by itself was not accepted"));
+    assert!(
+        choice
+            .unfixed_because
+            .unwrap()
+            .contains("the setting by itself was not accepted")
+    );
 }
 
 #[test]

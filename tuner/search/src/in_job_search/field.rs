@@ -44,7 +44,9 @@ impl Contests<'_, '_> {
             } else if let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, selection)? {
                 let text = format!("`{family}` is no candidate: it failed the correctness matrix: {why}");
                 self.parts.jobs.progress.warn(&text);
-                self.parts.quarantine.add(&family, FaultKind::Incorrect, &why.to_string());
+                self.parts
+                    .quarantine
+                    .add(&family, FaultKind::Incorrect, &why.to_string());
                 wrong.push(family);
             }
         }

@@ -110,7 +110,10 @@ fn different_values_of_one_setting_are_left_out() {
         let merged = merged(&chosen, extent, &open_mpi());
         assert!(merged.is_empty());
         assert_eq!(merged.left_out.len(), 2);
-        assert!(lines(&merged)[0].contains("chosen for 1x2: the setting acts on all layouts, and they chose different values"));
+        assert!(
+            lines(&merged)[0]
+                .contains("chosen for 1x2: the setting acts on all layouts, and they chose different values")
+        );
     }
 }
 
