@@ -141,6 +141,37 @@ fn what_stands_in_the_environment_is_changed_there() {
     }
 }
 
+/// The frame is the same for all libraries; the steps are the emitter's.
+#[test]
+fn every_page_says_how_to_install_and_how_to_take_back() {
+    let directory = TempDir::new().unwrap();
+    for (name, step) in [
+        ("openmpi", "\n1. openmpi-mca-params.conf: "),
+        ("mpich", "\n1. kilter.env: "),
+        ("mvapich2", "\n1. kilter.env: "),
+        ("variables", "\n1. kilter.env: "),
+        ("ini", "\n1. mpi.ini: "),
+    ] {
+        let library = library(name);
+        let emitter = of(&library).unwrap().unwrap();
+        let directory = directory.path().join(name);
+        with_decision(&library, &[], |installation, decisions| {
+            crate::write_files(emitter, installation, decisions, &directory).unwrap();
+            let page = std::fs::read_to_string(directory.join("README.txt")).unwrap();
+            let parts = [
+                "Tuned settings for Open MPI 4.1.4, 2 ranks, written by kilter.\n\n",
+                "\nInstall them:   kilter apply ",
+                "By hand:\n\n",
+                step,
+                "\n\nThe same settings in the forms of sites, complete in themselves:\n   ",
+                "\n\nTo take everything back, ",
+            ];
+            let places = parts.map(|part| page.find(part).unwrap_or_else(|| panic!("{part}: {page}")));
+            assert!(places.is_sorted() && page.ends_with(".\n"), "{page}");
+        });
+    }
+}
+
 #[test]
 fn an_emitter_that_is_not_there_is_refused_with_those_that_are() {
     let file = tempfile::NamedTempFile::new().unwrap();
