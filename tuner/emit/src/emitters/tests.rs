@@ -155,7 +155,7 @@ fn every_page_says_how_to_install_and_how_to_take_back() {
         let library = library(name);
         let emitter = of(&library).unwrap().unwrap();
         let directory = directory.path().join(name);
-        with_decision(&library, &[], |installation, decisions| {
+        with_decision((&library, &Selections::new()), &[], |installation, decisions| {
             crate::write_files(emitter, installation, decisions, &directory).unwrap();
             let page = std::fs::read_to_string(directory.join("README.txt")).unwrap();
             let parts = [
