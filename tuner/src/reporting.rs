@@ -13,7 +13,7 @@ use kilter_model::report::{
     BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
 };
 use kilter_render::format;
-use kilter_search::context::{Jobs, Site};
+use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::savings;
 use kilter_search::verification::{JudgedCell, Verification};
@@ -209,6 +209,7 @@ fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, v
         overlap: None,
         quarantined: quarantine.list(),
         not_verified: not_verified(plan, verification),
+        unreached: verification.unreached.clone(),
         warnings: jobs.progress.warnings(),
     }
 }
@@ -217,10 +218,10 @@ fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, v
 fn not_verified(plan: &Plan, verification: &Verification) -> BTreeMap<String, String> {
     let guidelines = plan.left_out.iter();
     let failed = verification.failed.iter();
-    guidelines
-        .chain(failed)
-        .map(|(what, why)| (what.clone(), why.clone()))
-        .collect()
+    let of_reasons = guidelines.chain(failed).map(|(what, why)| (what.clone(), why.clone()));
+    let unreached = verification.unreached.iter();
+    let of_time = unreached.map(|what| (what.clone(), "the time did not reach it; raise --budget".to_owned()));
+    of_reasons.chain(of_time).collect()
 }
 
 fn cell(ranks: usize, judged: &JudgedCell) -> Cell {

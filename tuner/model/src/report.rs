@@ -5,7 +5,7 @@ mod cost_model;
 mod provenance;
 mod target;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_protocol::fault::FaultKind;
 use kilter_stats::verdict::Comparison;
@@ -22,9 +22,6 @@ use crate::survey::BeforeAndAfter;
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
-
-/// Reason for a side that no launch reached.
-pub const UNREACHED: &str = "the time did not reach it; raise --budget";
 
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +57,9 @@ pub struct Report {
     /// Guidelines, or sides of them, that could not be verified here, each with the reason.
     #[serde(default)]
     pub not_verified: BTreeMap<String, String>,
+    /// Sides among them that no launch reached: more time would.
+    #[serde(default)]
+    pub unreached: BTreeSet<String>,
     /// Things the reader should know, each ending in an action.
     pub warnings: Vec<String>,
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use kilter_model::report::{Report, UNREACHED};
+use kilter_model::report::Report;
 
 use group::group;
 
@@ -53,7 +53,7 @@ impl<'a> Summary<'a> {
             fixed: number(Standing::Fixed),
             unproven: number(Standing::Unproven),
             introduced: number(Standing::Introduced),
-            unreached: report.not_verified.values().filter(|why| *why == UNREACHED).count(),
+            unreached: report.unreached.len(),
             targets: TargetCounts::of(&report.targets),
             groups: group(&report.cells),
         }

@@ -163,7 +163,7 @@ fn details(summary: &Summary<'_>) -> Vec<String> {
     }
     if now.screened > 0 {
         lines.push(format!(
-            "{} only screened: a violation is possible, but the budget ended before it was confirmed; use a larger budget.",
+            "{} only screened: a violation is neither shown nor excluded, each says why; use a larger budget.",
             format::count(now.screened, "cell")
         ));
     }

@@ -88,7 +88,7 @@ fn text(view: &View<'_>) -> String {
     if now.screened > 0 {
         let _ = writeln!(
             out,
-            "{} may be violated, but the budget ended before that was confirmed. Raise --budget, or verify less (--functions, --sizes).",
+            "{} only screened: a violation is neither shown nor excluded, each says why. Raise --budget, or verify less (--functions, --sizes).",
             format::count(now.screened, "cell")
         );
     }

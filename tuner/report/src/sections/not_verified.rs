@@ -10,7 +10,7 @@ use crate::summary::not_verified;
 pub(super) static SECTION: Section = Section {
     id: "not-verified",
     navigation: None,
-    fields: &["not_verified"],
+    fields: &["not_verified", "unreached"],
     html,
     text,
     markdown,

@@ -12,9 +12,7 @@ fn what_the_time_did_not_reach_is_not_said_to_hold() {
             .headline()
             .starts_with("No violations: every guideline holds")
     );
-    report
-        .not_verified
-        .insert("bcast(n) @8".to_owned(), UNREACHED.to_owned());
+    report.unreached.insert("bcast(n) @8".to_owned());
     assert_eq!(
         Summary::of(&report).headline(),
         "No violations found, 1 side not measured"

@@ -30,6 +30,8 @@ pub struct Verification {
     pub medians: Medians,
     /// Subjects that failed, with the reason.
     pub failed: BTreeMap<String, String>,
+    /// Subjects that no launch reached: more time would.
+    pub unreached: BTreeSet<String>,
     /// Spread of the empty operation in seconds (interquartile range, median over launches).
     pub noise_seconds: f64,
     /// Smallest step of the clock in seconds.

@@ -24,7 +24,6 @@ use std::collections::BTreeSet;
 
 use kilter_bench::prediction;
 use kilter_model::plan::{self, Plan, Subject};
-use kilter_model::report::UNREACHED;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
@@ -206,10 +205,9 @@ pub const OF_SPLITS: &str = " in parts";
 
 /// Reports subjects that were neither timed nor failed: their launches had to end before.
 fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
-    for subject in subjects.iter().filter(|one| !found.medians.contains_key(one)) {
-        let reason = || UNREACHED.to_owned();
-        found.failed.entry(subject.item_id()).or_insert_with(reason);
-    }
+    let untimed = subjects.iter().filter(|one| !found.medians.contains_key(one));
+    let untimed = untimed.map(Subject::item_id);
+    found.unreached = untimed.filter(|id| !found.failed.contains_key(id)).collect();
 }
 
 /// Suffix of a launch's name that tells its subjects apart; empty if it times all that can be timed.
