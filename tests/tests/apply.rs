@@ -480,7 +480,18 @@ fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
             .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
             .args(["--budget", "60", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
             .args(["--env", &format!("LD_PRELOAD={}", text(&delay))])
-            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]),
+            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"])
+            // Few repetitions tell 20 ms from nothing.
+            .args([
+                "--min-repetitions",
+                "3",
+                "--max-repetitions",
+                "4",
+                "--wait",
+                "sleep",
+                "--sync",
+                "barrier",
+            ]),
         &[0, 1],
     );
     let staging = out.join("emit");

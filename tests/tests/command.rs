@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod apply;
+mod builds;
 mod check;
 mod check_mpich;
 mod correctness;
@@ -33,33 +34,36 @@ mod verdicts_on_mpi;
 
 fn main() -> std::process::ExitCode {
     kilter_tests::harness::main(kilter_tests::subjects![
-        doctor,
+        // With Open MPI alone.
         scripts,
         install,
         apply,
         check,
-        check_mpich,
-        correctness,
         faults,
-        libraries,
-        library_info,
         module_files,
         noisy_launches,
-        overlap,
         overlap_on_cluster,
         resume,
-        rules_file,
-        simulation,
         slurm,
         stand_in_launcher,
         tune,
         tune_layouts,
         tune_limits,
-        tune_mpich,
         tune_on_cluster,
         tune_overlap,
         tune_plugin,
         tune_refuses,
         verdicts_on_mpi,
+        // Those after this one need the builds for further libraries.
+        builds,
+        check_mpich,
+        correctness,
+        doctor,
+        libraries,
+        library_info,
+        overlap,
+        rules_file,
+        simulation,
+        tune_mpich,
     ])
 }

@@ -47,7 +47,18 @@ fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
             "--only",
             "algorithms",
         ])
-        .args(["--seed", "7"]);
+        .args(["--seed", "7"])
+        // Few repetitions tell 20 ms from nothing.
+        .args([
+            "--min-repetitions",
+            "3",
+            "--max-repetitions",
+            "4",
+            "--wait",
+            "sleep",
+            "--sync",
+            "barrier",
+        ]);
     with_slow_allreduce(&mut tune, directory.path());
     let output = run(&mut tune, &[0, 1]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -221,7 +221,18 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
                 "7",
             ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
-            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]),
+            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"])
+            // Few repetitions tell 20 ms from nothing.
+            .args([
+                "--min-repetitions",
+                "3",
+                "--max-repetitions",
+                "4",
+                "--wait",
+                "sleep",
+                "--sync",
+                "barrier",
+            ]),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);
@@ -299,7 +310,18 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
                 "7",
             ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
-            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"]),
+            .args(["--env", "KILTER_TEST_DELAY_NS=20000000"])
+            // Few repetitions tell 20 ms from nothing.
+            .args([
+                "--min-repetitions",
+                "3",
+                "--max-repetitions",
+                "4",
+                "--wait",
+                "sleep",
+                "--sync",
+                "barrier",
+            ]),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);
