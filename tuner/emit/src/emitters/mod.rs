@@ -87,13 +87,13 @@ pub struct Settings {
 /// An emitter's part of the page for the administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Page {
-    /// What is done by hand, file by file.
+    /// Steps that an administrator takes by hand, file by file.
     Steps {
-        /// What comes before the steps.
+        /// Text before the steps.
         before: String,
         /// Each names its file first; the page numbers them.
         steps: Vec<String>,
-        /// How everything is taken back: what follows "To take everything back, ".
+        /// The way back: the end of a sentence that begins with "To take everything back, ".
         undo: &'static str,
     },
     /// The whole page, where nothing can be installed.

@@ -224,7 +224,7 @@ fn for_one_job(words: &[String]) -> String {
     )
 }
 
-/// What is done by hand with each file that is there.
+/// A step by hand for each file that is there.
 fn steps(emitted: &Emitted) -> Vec<String> {
     let directory = quote(&emitted.directory.display().to_string());
     let of = |file, text: &dyn Fn(&str) -> String| emitted.files.get(&file).map(|name| text(name));

@@ -11,7 +11,7 @@ use crate::decisions::Decisions;
 use crate::installation::Installation;
 use crate::{Emitted, File};
 
-/// How everything is taken back where the environment alone has settings.
+/// The way back where the environment alone has settings.
 pub(super) const UNDO: &str = "unset the variables: nothing else was changed.";
 
 /// The environment alone.

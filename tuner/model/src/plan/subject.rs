@@ -1,4 +1,4 @@
-//! What is timed, and its item in a block.
+//! Subjects: calls and sums of calls that are timed, each an item in a block.
 
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::Side;

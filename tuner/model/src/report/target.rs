@@ -1,4 +1,4 @@
-//! What became of a target for overlap.
+//! A target for overlap, before and after.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

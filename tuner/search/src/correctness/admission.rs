@@ -8,7 +8,7 @@ use kilter_protocol::verifying::{Depth, Wanted};
 use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
 use crate::context::Jobs;
 
-/// Whether a selection may be deployed.
+/// The answer to whether a selection may be deployed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Admission {
@@ -43,14 +43,14 @@ pub enum Refusal {
         failed: u64,
         /// Ranks of the job.
         ranks: usize,
-        /// What was wrong in the first.
+        /// The defect of the first.
         reason: String,
         /// The command that runs the first again.
         again: String,
     },
 }
 
-/// Whether `selection` may be deployed. An unverified selection is verified now with the values to deploy, in a second's worth
+/// Decides whether `selection` may be deployed. An unverified selection is verified now with the values to deploy, in a second's worth
 /// of the matrix; a stored verification is not run again.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::R
     })
 }
 
-/// Whether a result, of a run with `values`, admits its row.
+/// Decides whether the result of a run with `values` admits its row.
 fn judge(of: &Verified<'_>, values: &[String], result: &VerifiedResult) -> Admission {
     let Verified { ranks, row, .. } = *of;
     let values = match values {

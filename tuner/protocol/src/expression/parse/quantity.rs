@@ -7,7 +7,7 @@ use super::error::{Fault, found, refuse};
 use super::token::{integer, matched, word};
 use crate::expression::{Factor, Quantity};
 
-/// What a factor may be.
+/// Allowed factors, for errors.
 pub(super) const FACTOR: &str = "a whole number, n, p, q or k";
 
 /// A product over a product.

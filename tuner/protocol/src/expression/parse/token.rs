@@ -7,7 +7,7 @@ use winnow::{Parser, Result};
 
 use super::error::{Fault, found, refuse};
 
-/// What may follow a term.
+/// Tokens that may follow a term, for errors.
 pub(super) const AFTER_TERM: &str = "`+` and a call, or the end";
 
 /// A whole number from 1 that 64 bits hold.
