@@ -12,6 +12,18 @@ use serde_json::Value;
 
 pub use harness::left_out;
 
+/// Options of a command that tells an injected delay of 20 ms from nothing: few repetitions do, and no clocks have to be made one.
+pub const FEW_REPETITIONS: [&str; 8] = [
+    "--min-repetitions",
+    "3",
+    "--max-repetitions",
+    "4",
+    "--wait",
+    "sleep",
+    "--sync",
+    "barrier",
+];
+
 /// The repository.
 #[must_use]
 pub fn root() -> PathBuf {

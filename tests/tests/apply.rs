@@ -10,7 +10,7 @@ use kilter_emit::digest::sha256;
 use kilter_emit::emitters;
 use kilter_emit::manifest::{Carries, Manifest, SCHEMA, StagedFile, TunedLibrary, TunedUnder};
 use kilter_emit::rules::{Choice, Rules};
-use kilter_tests::{kilter, left_out, mpicc, program, root, run};
+use kilter_tests::{FEW_REPETITIONS, kilter, left_out, mpicc, program, root, run};
 
 /// Ten broadcasts of 4096 bytes, and ten reductions of 1024.
 const APPLICATION: &str = r"
@@ -481,17 +481,7 @@ fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
             .args(["--budget", "60", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
             .args(["--env", &format!("LD_PRELOAD={}", text(&delay))])
             .args(["--env", "KILTER_TEST_DELAY_NS=20000000"])
-            // Few repetitions tell 20 ms from nothing.
-            .args([
-                "--min-repetitions",
-                "3",
-                "--max-repetitions",
-                "4",
-                "--wait",
-                "sleep",
-                "--sync",
-                "barrier",
-            ]),
+            .args(FEW_REPETITIONS),
         &[0, 1],
     );
     let staging = out.join("emit");

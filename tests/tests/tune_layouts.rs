@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{few_settings, kilter, mpicc, root, run};
+use kilter_tests::{FEW_REPETITIONS, few_settings, kilter, mpicc, root, run};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
@@ -48,17 +48,7 @@ fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
             "algorithms",
         ])
         .args(["--seed", "7"])
-        // Few repetitions tell 20 ms from nothing.
-        .args([
-            "--min-repetitions",
-            "3",
-            "--max-repetitions",
-            "4",
-            "--wait",
-            "sleep",
-            "--sync",
-            "barrier",
-        ]);
+        .args(FEW_REPETITIONS);
     with_slow_allreduce(&mut tune, directory.path());
     let output = run(&mut tune, &[0, 1]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

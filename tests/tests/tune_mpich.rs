@@ -8,7 +8,7 @@ use kilter_algorithms::Collective;
 use kilter_emit::mpich_library::{self, OwnSelection};
 use kilter_emit::selection::{SizeRule, Tree};
 use kilter_emit::{selection_guard, selection_lint};
-use kilter_tests::{algorithms_of, build_for, cells, in_path, kilter, left_out, report, root, run};
+use kilter_tests::{FEW_REPETITIONS, algorithms_of, build_for, cells, in_path, kilter, left_out, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
 const COMPILER: &str = "mpicc.mpich";
@@ -222,17 +222,7 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
             ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
             .args(["--env", "KILTER_TEST_DELAY_NS=20000000"])
-            // Few repetitions tell 20 ms from nothing.
-            .args([
-                "--min-repetitions",
-                "3",
-                "--max-repetitions",
-                "4",
-                "--wait",
-                "sleep",
-                "--sync",
-                "barrier",
-            ]),
+            .args(FEW_REPETITIONS),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);
@@ -311,17 +301,7 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
             ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
             .args(["--env", "KILTER_TEST_DELAY_NS=20000000"])
-            // Few repetitions tell 20 ms from nothing.
-            .args([
-                "--min-repetitions",
-                "3",
-                "--max-repetitions",
-                "4",
-                "--wait",
-                "sleep",
-                "--sync",
-                "barrier",
-            ]),
+            .args(FEW_REPETITIONS),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);
