@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter_tests::{build, cells, kilter, mpicc, program, report, root, run};
+use serde_json::Value;
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -232,13 +233,9 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
             .env("KILTER_TEST_MPIRUN", "mpirun.openmpi")
             .env("KILTER_TEST_RECORDED", stand_in.hands_on)
             .env("KILTER_TEST_RECORD", &record),
-        &[0],
+        &[0, 1],
     );
-    let report = report(&out);
-    for cell in cells(&report, "GL12", 1024) {
-        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
-        assert_eq!(cell["after"]["verdict"], "holds", "{cell:#}");
-    }
+    is_mended(&report(&out));
     let places = [
         (out.as_path(), "OUT"),
         (library.as_path(), "LIBRARY"),
@@ -253,6 +250,17 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
         .map(|line| line.replace(&site, " ..."))
         .collect();
     (out, lines)
+}
+
+/// The slow allreduce was found, and with the fix it is no longer slow. Where one of the few launches met a disturbance longer than the
+/// broadcast's delay, they do not decide that the guideline holds, and `tune` ends with 1. Scripted launches test that verdict.
+fn is_mended(report: &Value) {
+    for cell in cells(report, "GL12", 1024) {
+        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
+        let after = &cell["after"];
+        assert!(["holds", "undecided"].map(Value::from).contains(&after["verdict"]), "{cell:#}");
+        assert!(after["ratio"].as_f64().is_some_and(|ratio| ratio < 0.5), "{cell:#}");
+    }
 }
 
 /// `kilter COMMAND` for a user with this home.
@@ -417,12 +425,9 @@ fn a_bad_value_that_is_in_force_is_put_back() {
             .args(["--env", "KILTER_TEST_FAST=4096"])
             .args(["--mca", "btl_vader_eager_limit=8192"])
             .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
-        &[0],
+        &[0, 1],
     );
-    for cell in cells(&report(&out), "GL12", 1024) {
-        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
-        assert_eq!(cell["after"]["verdict"], "holds", "{cell:#}");
-    }
+    is_mended(&report(&out));
     let read = |name: &str| fs::read_to_string(out.join("emit").join(name)).unwrap();
     for file in ["kilter.env", "kilter.sh"] {
         let text = read(file);

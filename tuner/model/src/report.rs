@@ -153,7 +153,7 @@ pub struct Quarantined {
     /// The candidate's id.
     pub id: String,
     /// Failure: `hung`, `crashed`, `did not start`, `delivered wrong data`, `had no effect`, `other results`, `could not be run`,
-    /// `failed the correctness matrix`.
+    /// `failed the correctness matrix`, `could not be verified`.
     #[schemars(with = "String")]
     pub what: FaultKind,
     /// The details.

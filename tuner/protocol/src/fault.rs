@@ -134,6 +134,9 @@ pub enum FaultKind {
     /// A row failed the correctness matrix.
     #[serde(rename = "failed the correctness matrix")]
     Incorrect,
+    /// The correctness matrix compared none of a row's results.
+    #[serde(rename = "could not be verified")]
+    Unverified,
 }
 
 impl Fault {
@@ -245,6 +248,7 @@ impl FaultKind {
             FaultKind::OtherResults => "other results",
             FaultKind::Refused => "could not be run",
             FaultKind::Incorrect => "failed the correctness matrix",
+            FaultKind::Unverified => "could not be verified",
         }
     }
 }
@@ -374,7 +378,7 @@ mod tests {
     /// Reports keep the kind as these words.
     #[test]
     fn a_kind_is_stored_as_its_words() {
-        use FaultKind::{Crashed, DidNotStart, Hung, Incorrect, NoEffect, OtherResults, Refused, WrongData};
+        use FaultKind::{Crashed, DidNotStart, Hung, Incorrect, NoEffect, OtherResults, Refused, Unverified, WrongData};
         for kind in [
             Hung,
             Crashed,
@@ -384,6 +388,7 @@ mod tests {
             OtherResults,
             Refused,
             Incorrect,
+            Unverified,
         ] {
             let text = serde_json::to_string(&kind).unwrap();
             assert_eq!(text, format!("\"{kind}\""));

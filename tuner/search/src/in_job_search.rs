@@ -234,9 +234,10 @@ impl<'c, 'a> Contests<'c, 'a> {
                 return Ok(choice);
             };
             let id = chosen.id();
-            let text = format!("`{id}` is not deployed: it failed the correctness matrix: {why}");
+            let fault = why.fault();
+            let text = format!("`{id}` is not deployed: it {fault}: {why}");
             self.parts.jobs.progress.warn(&text);
-            self.parts.quarantine.add(&id, FaultKind::Incorrect, &why.to_string());
+            self.parts.quarantine.add(&id, fault, &why.to_string());
             candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
         }
     }

@@ -59,6 +59,21 @@ fn only_plugins_leaves_everything_else_out() {
 }
 
 #[test]
+fn a_row_without_a_comparison_is_put_away_as_that_and_not_as_wrong() {
+    let left_out = "its operator must commute".to_owned();
+    for (ends, said) in [
+        (RowEnds::Skipped(left_out), "no case was compared on 2 ranks"),
+        (RowEnds::Missing, "the plugin has no such row"),
+    ] {
+        let library = with_a_fast_row(Needs::default()).verified_row("reduce.mine", ends);
+        let (_directory, run) = tune_with(library, PLUGIN, &format!("{REDUCE} --plugin FILE"));
+        assert_eq!(quarantined(&run), [("reduce.mine", "could not be verified")]);
+        let detail = &run.report.quarantined[0].detail;
+        assert!(detail.starts_with(said), "{detail}");
+    }
+}
+
+#[test]
 fn a_row_that_ends_the_correctness_job_is_put_away_and_the_others_go_on() {
     for (ends, said) in [(RowEnds::Hangs, "hung"), (RowEnds::Crashes, "crashed")] {
         let library = with_a_fast_row(Needs::default())

@@ -3,6 +3,7 @@
 use kilter_bench::programs::digest;
 use kilter_bench::store::{Store, Verified, VerifiedResult};
 use kilter_model::deployment::Selection;
+use kilter_protocol::fault::FaultKind;
 use kilter_protocol::verifying::{Depth, Wanted};
 
 use super::{Inquiry, Judgement, Launching, library_name, machine, record, skipped_text, verify};
@@ -22,7 +23,7 @@ pub enum Admission {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Its plugin lacks the row.
-    #[error("it was not verified: the plugin has no such row")]
+    #[error("the plugin has no such row")]
     NoSuchRow,
     /// Every case was skipped.
     #[error(
@@ -48,6 +49,17 @@ pub enum Refusal {
         /// The command that runs the first again.
         again: String,
     },
+}
+
+impl Refusal {
+    /// The fault for which the selection is put into quarantine.
+    #[must_use]
+    pub const fn fault(&self) -> FaultKind {
+        match self {
+            Refusal::NoSuchRow | Refusal::NothingCompared { .. } => FaultKind::Unverified,
+            Refusal::Wrong { .. } => FaultKind::Incorrect,
+        }
+    }
 }
 
 /// Decides whether `selection` may be deployed. An unverified selection is verified now with the values to deploy, in a second's worth

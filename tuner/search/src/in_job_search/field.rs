@@ -3,7 +3,6 @@
 use kilter_model::deployment::Selection;
 use kilter_model::limits::Call;
 use kilter_model::report::{FixKind, Refused};
-use kilter_protocol::fault::FaultKind;
 
 use super::Contests;
 use crate::choose::Choice;
@@ -42,11 +41,10 @@ impl Contests<'_, '_> {
             if self.parts.quarantine.contains(&family) {
                 wrong.push(family);
             } else if let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, selection)? {
-                let text = format!("`{family}` is no candidate: it failed the correctness matrix: {why}");
+                let fault = why.fault();
+                let text = format!("`{family}` is no candidate: it {fault}: {why}");
                 self.parts.jobs.progress.warn(&text);
-                self.parts
-                    .quarantine
-                    .add(&family, FaultKind::Incorrect, &why.to_string());
+                self.parts.quarantine.add(&family, fault, &why.to_string());
                 wrong.push(family);
             }
         }

@@ -56,8 +56,9 @@ impl Work<'_, '_> {
         self.most_launches = self.most_launches.min(planned);
     }
 
-    /// Plans more launches where those that depend on each other form too few units to decide a cell, if the seconds reach for them: else the
-    /// run would end without a verdict, and with seconds left.
+    /// Plans more launches where those that depend on each other form too few units to decide a cell: else the run would end without a verdict,
+    /// and with seconds left. If the seconds do not reach for as many units, they are spent all the same: the dependence is an
+    /// estimate, and more launches may form shorter units, or show none.
     pub(super) fn plan_units(&mut self, design: &mut Looks, wanted: &[CellIndex]) {
         let options = self.jobs.site.options;
         if options.fixed || !options.plans_launches || self.beside.is_some() {
@@ -74,7 +75,7 @@ impl Work<'_, '_> {
         let affordable = had + (self.limit.most_left(self.jobs.budget.spent_seconds()) / price) as usize;
         // The fewest that can decide decide only what is clear in each of them.
         let planned = (needed + needed / 2).min(affordable);
-        if needed > affordable || planned <= self.most_launches {
+        if planned <= self.most_launches {
             return;
         }
         self.jobs.progress.note(&format!(

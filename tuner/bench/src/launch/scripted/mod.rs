@@ -92,6 +92,10 @@ pub enum RowEnds {
     Right,
     /// One case is wrong, for this reason.
     Wrong(String),
+    /// All its cases are left out, for this reason.
+    Skipped(String),
+    /// The plugin lacks it.
+    Missing,
     /// It takes the job down.
     Crashes,
     /// Nothing is heard of the job any more.

@@ -6,6 +6,10 @@
 //! The true correlation is therefore read off from what an autoregressive process of as many values would show. The
 //! length is taken at which the estimate plus one standard deviation over permuted units stays below [`MOST`].
 //!
+//! Where all cells shift together, a hundred of them tell no more than one: the standard deviation stays above 0.1 at any length that
+//! leaves enough units, and luck would choose the length. So the estimate alone has to stay below [`MOST`] from the length on
+//! at which an autoregressive process would be free of it, whose launches correlate by their estimate plus one standard deviation.
+//!
 //! Fewer than [`LEAST_UNITS`] units cannot tell. If no length leaves as many, the length follows from the correlation
 //! of the launches, taken as an autoregressive process. Its unit means lose their correlation slowly, so that this
 //! answer is cautious.
@@ -29,16 +33,22 @@ pub(super) fn correlation(products: &Products) -> f64 {
 /// Launches of a unit; `None` if all launches are not enough for one.
 pub(super) fn of_units(launches: &Products) -> Option<usize> {
     let count = launches.len();
+    let likely = of_autoregression(invert(count, shown(launches) + deviation(launches)));
     let enough = |length: &usize| {
         let units = (count / length).max(1);
         let groups: Vec<usize> = (0..count).map(|launch| (launch / length).min(units - 1)).collect();
         let grouped = launches.grouped(&groups);
-        let deviation = deviation_of_lag_one(&grouped) / grouped.trace().max(f64::MIN_POSITIVE);
-        invert(units, shown(&grouped) + deviation) <= MOST
+        let estimate = shown(&grouped);
+        invert(units, estimate + deviation(&grouped)) <= MOST || (*length >= likely && invert(units, estimate) <= MOST)
     };
     (2..=count / LEAST_UNITS)
         .find(enough)
         .or_else(|| Some(of_autoregression(correlation(launches))).filter(|length| *length <= count))
+}
+
+/// Standard deviation of [`shown`] over the orders.
+fn deviation(products: &Products) -> f64 {
+    deviation_of_lag_one(products) / products.trace().max(f64::MIN_POSITIVE)
 }
 
 /// The lag-1 sum by the sum of squares, above what independent values give.

@@ -111,6 +111,34 @@ fn groups_that_share_their_luck_are_the_units() {
     assert_eq!((found.count(&all(24)), found.launches_per_unit()), (6, 4.0));
 }
 
+/// Lengths that runs of sixty launches give in which all cells share their luck, and a hundred of them tell as much as one.
+fn lengths_where_cells_shift_together(correlation: f64) -> Vec<usize> {
+    let mut lengths: Vec<usize> = (0..60)
+        .filter_map(|seed| {
+            let mut draw = Draw::new(100 + seed);
+            let common = draw.side(60, correlation);
+            let cells: Vec<CellRatios> = (0..40)
+                .map(|_| CellRatios {
+                    launches: all(60),
+                    logarithms: common.iter().map(|shared| shared.ln() + 0.005 * draw.normal()).collect(),
+                })
+                .collect();
+            length::of_units(&Pooled::of(&cells)?.whole)
+        })
+        .collect();
+    lengths.sort_unstable();
+    lengths
+}
+
+#[test]
+fn a_weak_dependence_that_all_cells_share_gives_short_units() {
+    let weak = lengths_where_cells_shift_together(0.15);
+    let strong = lengths_where_cells_shift_together(0.6);
+    assert_eq!((weak.len(), strong.len()), (60, 60));
+    assert!(weak[30] <= 4 && weak[54] <= 8, "{weak:?}");
+    assert!(strong[6] >= 4 && strong[30] >= 6, "{strong:?}");
+}
+
 #[test]
 fn strong_dependence_leaves_few_units() {
     let mut draw = Draw::new(6);
