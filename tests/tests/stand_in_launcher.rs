@@ -258,7 +258,10 @@ fn is_mended(report: &Value) {
     for cell in cells(report, "GL12", 1024) {
         assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
         let after = &cell["after"];
-        assert!(["holds", "undecided"].map(Value::from).contains(&after["verdict"]), "{cell:#}");
+        assert!(
+            ["holds", "undecided"].map(Value::from).contains(&after["verdict"]),
+            "{cell:#}"
+        );
         assert!(after["ratio"].as_f64().is_some_and(|ratio| ratio < 0.5), "{cell:#}");
     }
 }

@@ -378,7 +378,9 @@ mod tests {
     /// Reports keep the kind as these words.
     #[test]
     fn a_kind_is_stored_as_its_words() {
-        use FaultKind::{Crashed, DidNotStart, Hung, Incorrect, NoEffect, OtherResults, Refused, Unverified, WrongData};
+        use FaultKind::{
+            Crashed, DidNotStart, Hung, Incorrect, NoEffect, OtherResults, Refused, Unverified, WrongData,
+        };
         for kind in [
             Hung,
             Crashed,

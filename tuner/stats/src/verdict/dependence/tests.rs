@@ -120,7 +120,10 @@ fn lengths_where_cells_shift_together(correlation: f64) -> Vec<usize> {
             let cells: Vec<CellRatios> = (0..40)
                 .map(|_| CellRatios {
                     launches: all(60),
-                    logarithms: common.iter().map(|shared| shared.ln() + 0.005 * draw.normal()).collect(),
+                    logarithms: common
+                        .iter()
+                        .map(|shared| shared.ln() + 0.005 * draw.normal())
+                        .collect(),
                 })
                 .collect();
             length::of_units(&Pooled::of(&cells)?.whole)
