@@ -62,7 +62,7 @@ fn only_plugins_leaves_everything_else_out() {
 fn a_row_without_a_comparison_is_put_away_as_that_and_not_as_wrong() {
     let left_out = "its operator must commute".to_owned();
     for (ends, said) in [
-        (RowEnds::Skipped(left_out), "no case was compared on 2 ranks"),
+        (RowEnds::Skipped(left_out), "no case was compared on 4 ranks"),
         (RowEnds::Missing, "the plugin has no such row"),
     ] {
         let library = with_a_fast_row(Needs::default()).verified_row("reduce.mine", ends);
