@@ -64,10 +64,6 @@ pub fn left_out(reason: impl Into<String>) {
 /// The duration of each test.
 static SECONDS: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
 
-/// Components of Open MPI that no job of one host uses, and that take 0.2 s to say so: UCX measures the processor's clock where
-/// `/proc/cpuinfo` does not say it, in each of a thousand launches.
-pub const WITHOUT_UCX: [(&str, &str); 2] = [("OMPI_MCA_pml", "^ucx,cm"), ("OMPI_MCA_osc", "^ucx")];
-
 /// Runs the tests of these modules, as the arguments of this program say, and names the longest.
 #[must_use]
 pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
@@ -78,12 +74,7 @@ pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
     // Launchers and measurements share the machine's cores.
     arguments.test_threads = Some(1);
     let shown = arguments.nocapture;
-    for (name, value) in WITHOUT_UCX {
-        if std::env::var_os(name).is_none() {
-            // SAFETY: no other thread runs yet.
-            unsafe { std::env::set_var(name, value) };
-        }
-    }
+    let components = crate::components::leave_out().expect("links to the components of Open MPI");
     let trial = |module: &str, case: &'static Case| {
         // As the compiler writes a path.
         let name = format!("{}::{}", module.replace(' ', ""), case.name);
@@ -93,6 +84,7 @@ pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
         |(module, cases): &(&str, &'static [Case])| cases.iter().map(|case| trial(module, case)).collect::<Vec<_>>();
     let conclusion = libtest_mimic::run(&arguments, modules.iter().flat_map(of).collect());
     print_longest();
+    drop(components);
     conclusion.exit_code()
 }
 

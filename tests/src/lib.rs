@@ -1,6 +1,7 @@
 //! Helpers of the end-to-end tests: they find the programs, run `kilter`, and read its reports and the files that it left.
 
 pub mod cluster;
+pub mod components;
 pub mod harness;
 
 use std::collections::BTreeSet;

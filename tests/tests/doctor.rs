@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kilter_tests::components::with_all;
 use kilter_tests::{in_path, kilter, left_out, root, run};
 use serde_json::Value;
 
@@ -9,7 +10,9 @@ use serde_json::Value;
 fn doctor(arguments: &[&str]) -> (i32, Value, BTreeMap<String, Value>) {
     let out = tempfile::tempdir().unwrap();
     let output = run(
-        kilter("doctor", out.path()).args(arguments).args(["--format", "json"]),
+        with_all(&mut kilter("doctor", out.path()))
+            .args(arguments)
+            .args(["--format", "json"]),
         &[0, 1, 2],
     );
     let examination: Value = serde_json::from_slice(&output.stdout).unwrap();

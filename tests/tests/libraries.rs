@@ -1,6 +1,7 @@
 //! Libraries that `scripts/setup --mpi NAME` installs beside those of the system: each is known by its launcher, runs its own worker, and
 //! gives verdicts. Ignored where they are not installed.
 
+use kilter_tests::components::with_all;
 use kilter_tests::{brought, cells, kilter, report, run};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ fn verified(name: &str, named: &str, version: &str) {
     let out = tempfile::tempdir().unwrap();
     let what = ["-n", "2", "--guidelines", "GL8", "--sizes", "4096", "--launches", "2"];
     run(
-        kilter("check", out.path())
+        with_all(&mut kilter("check", out.path()))
             .args(what)
             // No clocks have to be made one, and a verdict is all that is asked for.
             .args(["--sync", "barrier", "--min-repetitions", "5", "--max-repetitions", "10"])
@@ -40,7 +41,7 @@ fn verified(name: &str, named: &str, version: &str) {
     }
 
     let output = run(
-        kilter("doctor", out.path())
+        with_all(&mut kilter("doctor", out.path()))
             .args(["-n", "2", "--format", "json", "--mpirun"])
             .arg(&launcher),
         &[0, 1],

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kilter::library_info::{ask::ask, differences};
 use kilter_bench::launch::capture::launcher_version;
 use kilter_model::config::library::{InfoTool, Verified, find_for};
+use kilter_tests::components::with_all_here;
 use kilter_tests::{folder_of, in_path, left_out};
 
 /// The description is what the library of this launcher says, which has more than `least` parameters.
@@ -13,7 +14,7 @@ fn assert_described(launcher: &Path, least: usize) {
     let line = launcher_version(launcher, Duration::from_secs(20)).unwrap();
     let library = find_for(&line).unwrap();
     let tool = library.info.unwrap();
-    let info = ask(tool, launcher, &library.version_of(&line)).unwrap();
+    let info = with_all_here(|| ask(tool, launcher, &library.version_of(&line))).unwrap();
     let count = info.parameters.len();
     assert!(count > least, "only {count} parameters of {} were read", library.id);
     let transports = &library.transports;

@@ -160,7 +160,7 @@ struct StandIn {
 
 /// By how much the allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree and a few
 /// repetitions in a few launches tell.
-const DELAY_NS: &str = "40000000";
+const DELAY_NS: &str = "20000000";
 /// Repetitions in a launch at least and at most.
 const REPETITIONS: [&str; 2] = ["3", "4"];
 /// Launches of a verification at most.

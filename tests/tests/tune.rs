@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use kilter_tests::harness::WITHOUT_UCX;
+use kilter_tests::components::with_all;
 use kilter_tests::{algorithms_of, cells, few_settings, kilter, left_out, mpicc, report, root, run};
 use serde_json::Value;
 
@@ -102,9 +102,7 @@ fn the_librarys_own_slow_reduce_is_mended_where_it_shows() {
     ];
     let mut tune = kilter("tune", out.path());
     // As it is started by everybody, with all transports: other tests leave out what waits in each launch.
-    for (name, _) in WITHOUT_UCX {
-        tune.env_remove(name);
-    }
+    with_all(&mut tune);
     run(
         tune.args(what)
             .args(["--launches", "7", "--budget", "60", "--rounds", "1"]),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{cells, kilter, report, root, run};
+use kilter_tests::{cells, few_settings, kilter, report, root, run};
 use serde_json::Value;
 
 fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
@@ -26,6 +26,9 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
     .args(["--budget", "300", "--rounds", "2"])
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
+    // Settings of whole launches compete, but not all of them: each takes launches, and none mends these.
+    tune.arg("--library-description")
+        .arg(few_settings(out.path(), &["btl_tcp_eager_limit", "btl_tcp_links"]));
     let mut inside = cluster.inside(&tune, None);
     let output = run(&mut inside, &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stdout));

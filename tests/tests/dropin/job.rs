@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kilter_profile::{Profile, Rule};
+use kilter_tests::components::with_all;
 use kilter_tests::{build, build_for, left_out};
 
 /// Seconds after which a job has failed.
@@ -197,6 +198,9 @@ impl Mpi {
     /// A command in the environment that the library wants.
     fn command(self, program: &Path) -> Command {
         let mut command = Command::new(program);
+        if matches!(self, Mpi::Brought(_)) {
+            with_all(&mut command);
+        }
         if self == Mpi::Brought("intelmpi-2021") {
             command.env("I_MPI_ROOT", self.prefix());
         }
