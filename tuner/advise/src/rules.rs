@@ -40,6 +40,14 @@ pub struct Rule {
     pub(crate) step: Template,
 }
 
+impl Rule {
+    /// The command or line with which the advice ends, as the file has it: quantities stand in braces.
+    #[must_use]
+    pub fn step(&self) -> String {
+        self.step.to_string()
+    }
+}
+
 /// A file of rules that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {message}")]

@@ -29,6 +29,18 @@ pub(crate) enum Part {
     Call,
 }
 
+impl Part {
+    /// The word behind the dot.
+    const fn word(self) -> &'static str {
+        match self {
+            Part::Value => "",
+            Part::At => "at",
+            Part::Name => "name",
+            Part::Call => "call",
+        }
+    }
+}
+
 impl Template {
     /// Reads a sentence. The error says what is allowed.
     pub(crate) fn parse(text: &str) -> Result<Template, String> {
@@ -91,6 +103,20 @@ impl Template {
     }
 }
 
+/// The sentence as it was written.
+impl std::fmt::Display for Template {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => f.write_str(text)?,
+                Piece::Field(name, Part::Value) => write!(f, "{{{name}}}")?,
+                Piece::Field(name, part) => write!(f, "{{{name}.{}}}", part.word())?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A value with its unit.
 pub(crate) fn shown(number: f64, unit: Unit) -> String {
     match unit {
@@ -132,6 +158,10 @@ mod tests {
         let text = template.filled(&|name| (name == "n").then_some(&value));
         assert_eq!(text, "5672 retries on rank 3, Allreduce: --functions allreduce, -");
         assert_eq!(template.fields().count(), 5);
+        assert_eq!(
+            template.to_string(),
+            "{n} retries on {n.at}, {n.name}: --functions {n.call}, {other}"
+        );
         for wrong in ["{n", "{n.worst}"] {
             assert!(Template::parse(wrong).is_err(), "{wrong}");
         }

@@ -110,6 +110,32 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
     }
 
     #[test]
+    fn commands_with_which_advice_ends_can_be_typed() {
+        use clap::Parser as _;
+        let guidelines = kilter_model::config::guideline::load_embedded().unwrap();
+        let mut commands = 0;
+        for rule in rules::load_embedded().unwrap() {
+            let step = rule.step();
+            if !step.starts_with("kilter ") {
+                continue;
+            }
+            commands += 1;
+            let command = step.split('#').next().unwrap_or_default();
+            let words: Vec<String> = command
+                .split_whitespace()
+                .map(|word| word.trim_matches('\'').replace("{dearest.call}", "allreduce"))
+                .collect();
+            let cli = crate::cli::Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
+            drop(cli);
+            if let Some(at) = words.iter().position(|word| word == "--guidelines") {
+                let named = kilter_model::config::guideline::select(&guidelines, &words[at + 1..=at + 1]).unwrap();
+                assert!(!named.is_empty(), "{}", rule.id);
+            }
+        }
+        assert!(commands >= 8, "{commands}");
+    }
+
+    #[test]
     fn files_that_cannot_be_used_are_named() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("missing.log");

@@ -51,17 +51,26 @@ fn read(text: &str, found: &mut Found) {
 
 /// Adds the numbers of a call's line; false for any other line.
 fn call(line: &str, process: usize, at: usize, found: &mut Found) -> bool {
-    let mut tokens = line.split_whitespace();
-    let (Some(call), Some("calls")) = (tokens.next(), tokens.next()) else {
+    let tokens: Vec<&str> = line.split_whitespace().collect();
+    // A launcher may put its label in front of the call.
+    let Some(at_calls) = tokens
+        .iter()
+        .position(|token| *token == "calls")
+        .filter(|at| (1..=2).contains(at))
+    else {
         return false;
     };
+    let (call, tokens) = (tokens[at_calls - 1], &tokens[at_calls + 1..]);
+    if tokens.first().copied().and_then(number).is_none() {
+        return false;
+    }
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !call.chars().all(is_word) {
         return false;
     }
     let call = call.strip_prefix("MPI_").unwrap_or(call).to_ascii_lowercase();
     let mut label = String::from("calls");
-    for token in tokens {
+    for token in tokens.iter().copied() {
         if let Some(value) = number(token) {
             let unit = if label.ends_with("time") {
                 Unit::Seconds
@@ -95,7 +104,9 @@ mod tests {
             &mut found,
         );
         assert!(is_call);
-        call("what calls for help", process, 2, &mut found);
+        assert!(!call("what calls for help", process, 2, &mut found));
+        assert!(!call("calls 5 time 1", process, 3, &mut found));
+        assert!(call("[1,0]<stdout>: send calls 5", process, 4, &mut found));
         let counters = &found.into_processes()[0].counters;
         let names: Vec<(&str, Unit)> = counters
             .iter()
@@ -108,6 +119,7 @@ mod tests {
                 ("waitall.time", Unit::Seconds),
                 ("waitall.# of Reqs", Unit::Count),
                 ("waitall.avg datacnt", Unit::Count),
+                ("send.calls", Unit::Count),
             ]
         );
     }

@@ -21,6 +21,16 @@ fn the_chapters_listing_gives_the_chapters_advice() {
     insta::assert_snapshot!(render::text(&judged));
 }
 
+/// The manual shows what the command prints.
+#[test]
+fn the_manual_has_the_first_advice_on_the_chapters_listing() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual/advise.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let text = render::text(&sample!("mpt-chapter.txt"));
+    let first = text.split("\n\n").nth(1).unwrap();
+    assert!(page.contains(first), "docs/manual/advise.md does not have\n{first}");
+}
+
 #[test]
 fn the_chapters_profile_shows_waiting_and_allreduce() {
     let judged = sample!("call-profile-chapter.txt");
