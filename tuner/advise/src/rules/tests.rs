@@ -67,6 +67,15 @@ fn the_manual_names_every_rule_and_every_form() {
 }
 
 #[test]
+fn the_manuals_rule_is_read() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual/advise.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, after) = page.split_once("```toml\n").unwrap();
+    let (rule, _) = after.split_once("```").unwrap();
+    assert_eq!(parse(rule, "site.toml").unwrap().len(), 1);
+}
+
+#[test]
 fn a_rule_of_a_site_is_read() {
     let rules = parse(RULE, "site.toml").unwrap();
     assert_eq!(rules[0].id, "SITE");
