@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+mod advise;
 mod apply;
 mod batch;
 mod benchmark;
@@ -21,6 +22,7 @@ mod tune;
 mod validate_statistics;
 mod verify_algorithms;
 
+pub use advise::{Advise, AdviseFormat};
 pub use apply::Apply;
 pub use batch::Batch;
 pub use benchmark::Benchmark;
@@ -115,6 +117,11 @@ pub enum Command {
     ///
     /// Exit status: 0 no regression, 1 regressions, 2 error.
     Compare(Compare),
+    /// Read statistics that an MPI library printed, and say what to set or change: retries, copies, unexpected messages, calls to avoid.
+    ///
+    /// Reads MPT's MPI_STATS, Open MPI's SPC, MPICH's counts of algorithms, UCX's statistics, Intel's APS charts, and counts and times of
+    /// MPI calls. The form is recognised by the content, also within a job's output. Exit status: 0 no advice, 1 advice, 2 error.
+    Advise(Advise),
     /// Check every algorithm of a plugin for correct results on this library.
     ///
     /// Results are compared byte by byte with a sequential reference, and stored: `kilter tune` deploys only rows that passed.

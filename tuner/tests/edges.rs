@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // The tuner. It never links MPI.
     ("kilter-render", &[]),
     ("kilter-stats", &[]),
+    ("kilter-advise", &["kilter-render"]),
     (
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
@@ -95,6 +96,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "kilter",
         &[
+            "kilter-advise",
             "kilter-algorithms",
             "kilter-bench",
             "kilter-emit",
@@ -167,6 +169,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Further dependencies of tests, benchmarks and examples.
 const FOR_TESTS: &[(&str, &[&str])] = &[
+    ("kilter-advise", &["kilter-fixtures"]),
     ("kilter-bench", &["kilter-fixtures"]),
     ("kilter-search", &["kilter-fixtures"]),
     ("kilter-emit", &["kilter-fixtures"]),

@@ -269,6 +269,26 @@ fn targets_platforms_launchers_and_mixes() {
     });
 }
 
+/// Rules of advice, and listings of statistics.
+#[test]
+fn advice() {
+    let rules = kilter_advise::rules::load_embedded().unwrap();
+    fuzz_text(&configs("advice"), |text| {
+        let _ = kilter_advise::rules::parse(text, "fuzzed.toml");
+    });
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("advise/samples");
+    let samples: Vec<String> = std::fs::read_dir(samples)
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    fuzz_text(&samples, |text| {
+        if let Ok(listings) = kilter_advise::formats::read(text, "fuzzed.log") {
+            let judged = kilter_advise::judge(&rules, &kilter_advise::formats::joined(listings));
+            let _ = kilter_advise::render::text(&judged);
+        }
+    });
+}
+
 fn manifest() -> String {
     let file =
         |name: &str, carries: &str| serde_json::json!({"name": name, "carries": carries, "sha256": "0".repeat(64)});

@@ -1,5 +1,6 @@
 //! One file per command; [`run`] dispatches.
 
+mod advise;
 mod apply;
 mod batch;
 mod benchmark;
@@ -32,9 +33,9 @@ use crate::cli::{Cli, Command};
 /// End of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Every guideline holds, or there was nothing to verify.
+    /// Every guideline holds, or there was nothing to verify or to advise.
     Holds,
-    /// Violations remain.
+    /// Violations remain, or there is advice.
     Violations,
     /// The machine is not fit: measurements are impossible.
     Unfit,
@@ -89,6 +90,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),
         Command::Query(typed) => query::run(&typed),
         Command::Compare(typed) => compare::run(&typed),
+        Command::Advise(typed) => advise::run(&typed),
         Command::VerifyAlgorithms(typed) => verify_algorithms::run(typed),
         Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }

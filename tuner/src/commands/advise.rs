@@ -1,0 +1,152 @@
+//! `kilter advise`: statistics that a library printed, and what follows from them.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use kilter_advise::{formats, judge, render, rules};
+
+use super::{Status, print};
+use crate::cli::{Advise, AdviseFormat};
+
+/// Bytes that a file may have: it is read into memory as a whole.
+const MOST_BYTES: u64 = 64 << 20;
+
+pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
+    let mut all = rules::load_embedded()?;
+    for path in &typed.advice_file {
+        let file = path.display().to_string();
+        all.extend(rules::parse(&text(path)?, &file)?);
+        rules::check_ids(&all, &file)?;
+    }
+    let mut listings = Vec::new();
+    for path in &typed.files {
+        listings.extend(formats::read(&text(path)?, &name(path))?);
+    }
+    let judged = judge(&all, &formats::joined(listings));
+    print(&match typed.format {
+        AdviseFormat::Text => render::text(&judged),
+        AdviseFormat::Json => render::json(&judged)?,
+        AdviseFormat::Markdown => render::markdown(&judged),
+    })?;
+    Ok(if judged.advice.is_empty() {
+        Status::Holds
+    } else {
+        Status::Violations
+    })
+}
+
+/// Name of a file in messages.
+fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// Text of a file; bytes that are no UTF-8 become U+FFFD.
+fn text(path: &Path) -> anyhow::Result<String> {
+    let name = name(path);
+    let cannot = || format!("`{name}` cannot be read");
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin()
+            .lock()
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .with_context(cannot)?;
+    } else {
+        let file = std::fs::File::open(path).with_context(cannot)?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    }
+    anyhow::ensure!(
+        bytes.len() as u64 <= MOST_BYTES,
+        "`{name}` has more than {} MiB; give the part of it that has the statistics",
+        MOST_BYTES >> 20
+    );
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(files: &[&Path], advice: &[&Path]) -> Advise {
+        let owned = |paths: &[&Path]| paths.iter().map(|path| path.to_path_buf()).collect();
+        Advise {
+            files: owned(files),
+            advice_file: owned(advice),
+            format: AdviseFormat::Json,
+        }
+    }
+
+    const RULE: &str = r#"
+[[rules]]
+id = "SITE_ALLREDUCE"
+title = "Allreduce is called"
+formats = ["openmpi-spc"]
+when = ["calls > 0"]
+seen = "{calls} calls"
+change = "Nothing."
+place = "Nowhere."
+why = "A test."
+source = "The site"
+step = "true"
+quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
+"#;
+
+    #[test]
+    fn the_status_is_1_with_advice_and_0_without() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("job.log");
+        std::fs::write(&log, "MPI_COMM_WORLD Rank 0:\nOMPI_SPC_ALLREDUCE -> 5\n").unwrap();
+        assert_eq!(run(&typed(&[&log], &[])).unwrap(), Status::Holds);
+        let rule = directory.path().join("site.toml");
+        std::fs::write(&rule, RULE).unwrap();
+        assert_eq!(run(&typed(&[&log], &[&rule])).unwrap(), Status::Violations);
+        let twice = run(&typed(&[&log], &[&rule, &rule])).unwrap_err().to_string();
+        assert!(twice.contains("the id `SITE_ALLREDUCE` is another rule's"), "{twice}");
+    }
+
+    #[test]
+    fn commands_with_which_advice_ends_can_be_typed() {
+        use clap::Parser as _;
+        let guidelines = kilter_model::config::guideline::load_embedded().unwrap();
+        let mut commands = 0;
+        for rule in rules::load_embedded().unwrap() {
+            let step = rule.step();
+            if !step.starts_with("kilter ") {
+                continue;
+            }
+            commands += 1;
+            let command = step.split('#').next().unwrap_or_default();
+            let words: Vec<String> = command
+                .split_whitespace()
+                .map(|word| word.trim_matches('\'').replace("{dearest.call}", "allreduce"))
+                .collect();
+            let cli = crate::cli::Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
+            drop(cli);
+            if let Some(at) = words.iter().position(|word| word == "--guidelines") {
+                let named = kilter_model::config::guideline::select(&guidelines, &words[at + 1..=at + 1]).unwrap();
+                assert!(!named.is_empty(), "{}", rule.id);
+            }
+        }
+        assert!(commands >= 8, "{commands}");
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing.log");
+        let error = format!("{:#}", run(&typed(&[&missing], &[])).unwrap_err());
+        assert!(error.contains("missing.log` cannot be read: "), "{error}");
+        let other = directory.path().join("other.log");
+        std::fs::write(&other, [0xff, b'\n', 0xfe]).unwrap();
+        let error = format!("{:#}", run(&typed(&[&other], &[])).unwrap_err());
+        assert!(
+            error.contains("other.log: no line of it is of a known listing"),
+            "{error}"
+        );
+    }
+}
