@@ -23,7 +23,7 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
         "--functions",
         "bcast,scan",
     ])
-    .args(["--budget", "300", "--rounds", "2"])
+    .args(["--launches", "7", "--budget", "300", "--rounds", "2"])
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
     // Settings of whole launches compete, but not all of them: each takes launches, and none mends these.
