@@ -34,36 +34,37 @@ mod verdicts_on_mpi;
 
 fn main() -> std::process::ExitCode {
     kilter_tests::harness::main(kilter_tests::subjects![
-        // With Open MPI alone.
+        // With Open MPI alone, and little that rests on times.
         scripts,
         install,
-        apply,
-        check,
-        faults,
-        module_files,
-        noisy_launches,
-        overlap_on_cluster,
-        resume,
         slurm,
+        module_files,
+        faults,
+        resume,
+        check,
+        // Those after this one need the builds for further libraries. The drop-in's tests run beside them, whose ranks compute.
+        builds,
+        correctness,
+        doctor,
+        libraries,
+        library_info,
+        rules_file,
+        simulation,
+        // What is measured here is judged.
+        apply,
+        check_mpich,
+        noisy_launches,
+        overlap,
+        overlap_on_cluster,
         stand_in_launcher,
         tune,
         tune_layouts,
         tune_limits,
+        tune_mpich,
         tune_on_cluster,
         tune_overlap,
         tune_plugin,
         tune_refuses,
         verdicts_on_mpi,
-        // Those after this one need the builds for further libraries.
-        builds,
-        check_mpich,
-        correctness,
-        doctor,
-        libraries,
-        library_info,
-        overlap,
-        rules_file,
-        simulation,
-        tune_mpich,
     ])
 }
