@@ -163,11 +163,31 @@ struct StandIn {
 const DELAY_NS: &str = "40000000";
 /// Repetitions in a launch at least and at most.
 const REPETITIONS: [&str; 2] = ["3", "4"];
-/// Launches of a verification at most.
-const LAUNCHES: &str = "5";
+/// Launches of a verification at most. Where a disturbance takes one of the few, their verdicts stay open, and the tuning is made once
+/// more with as many as decide all the same.
+const LAUNCHES: [&str; 2] = ["5", "14"];
+
+/// The first of these tunings, each in a folder of its own, that finds the slow allreduce and mends it.
+///
+/// # Panics
+/// Neither does.
+fn mended<T>(directory: &Path, tuned: impl Fn(&Path, &str) -> (PathBuf, T)) -> (PathBuf, T) {
+    let mut reports = Vec::new();
+    for launches in LAUNCHES {
+        let own = directory.join(launches);
+        fs::create_dir(&own).unwrap();
+        let (out, result) = tuned(&own, launches);
+        let report = report(&out);
+        if is_mended(&report) {
+            return (out, result);
+        }
+        reports.push(report["cells"].clone());
+    }
+    panic!("{reports:#?}");
+}
 
 /// A tuning: where it wrote, and what was launched, without what is the same in every launch.
-fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
+fn tuned(stand_in: &StandIn, directory: &Path, launches: &str) -> (PathBuf, Vec<String>) {
     let library = directory.join("at_start.so");
     let source = root().join("tests/fixtures/at_start.c");
     let variable = format!("-DVARIABLE=\"{}\"", stand_in.variable);
@@ -199,7 +219,7 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
                 "--sizes",
                 "1024",
                 "--launches",
-                LAUNCHES,
+                launches,
             ])
             .args([
                 "--budget",
@@ -235,7 +255,6 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
             .env("KILTER_TEST_RECORD", &record),
         &[0, 1],
     );
-    is_mended(&report(&out));
     let places = [
         (out.as_path(), "OUT"),
         (library.as_path(), "LIBRARY"),
@@ -252,18 +271,11 @@ fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
     (out, lines)
 }
 
-/// The slow allreduce was found, and with the fix it is no longer slow. Where one of the few launches met a disturbance longer than the
-/// broadcast's delay, they do not decide that the guideline holds, and `tune` ends with 1. Scripted launches test that verdict.
-fn is_mended(report: &Value) {
-    for cell in cells(report, "GL12", 1024) {
-        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
-        let after = &cell["after"];
-        assert!(
-            ["holds", "undecided"].map(Value::from).contains(&after["verdict"]),
-            "{cell:#}"
-        );
-        assert!(after["ratio"].as_f64().is_some_and(|ratio| ratio < 0.5), "{cell:#}");
-    }
+/// The slow allreduce was found, and with the fix the guideline holds.
+fn is_mended(report: &Value) -> bool {
+    let cells = cells(report, "GL12", 1024);
+    let is_mended = |cell: &&Value| cell["before"]["verdict"] == "violated" && cell["after"]["verdict"] == "holds";
+    !cells.is_empty() && cells.iter().all(is_mended)
 }
 
 /// `kilter COMMAND` for a user with this home.
@@ -287,7 +299,7 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         fast: "9",
         hands_on: "nothing",
     };
-    let (out, lines) = tuned(&mvapich2, directory.path());
+    let (out, lines) = mended(directory.path(), |own, launches| tuned(&mvapich2, own, launches));
     let lines: Vec<String> = lines.iter().map(|line| line.replace(INDEXED, "INDEXED")).collect();
     assert_eq!(
         lines,
@@ -348,7 +360,7 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         fast: "2048",
         hands_on: "MPI_",
     };
-    let (out, lines) = tuned(&mpt, directory.path());
+    let (out, lines) = mended(directory.path(), |own, launches| tuned(&mpt, own, launches));
     // Variables that are for gatherv must not be tried.
     assert_eq!(
         lines,
@@ -401,36 +413,38 @@ fn a_bad_value_that_is_in_force_is_put_back() {
         text(&source),
         "-ldl",
     ]);
-    let out = directory.path().join("out");
-    let [least, most] = REPETITIONS;
-    run(
-        kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024"])
-            .args(["--launches", LAUNCHES])
-            .args([
-                "--budget",
-                "240",
-                "--rounds",
-                "1",
-                "--only",
-                "parameters",
-                "--seed",
-                "7",
-                "--quiet",
-            ])
-            .args(["--min-repetitions", least, "--max-repetitions", most])
-            .args(["--wait", "sleep", "--sync", "barrier"])
-            .args(["--mpirun", "mpirun.openmpi", "--library-description"])
-            .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
-            .args(["--libexec", text(&build())])
-            .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
-            .args(["--env", &format!("KILTER_TEST_DELAY_NS={DELAY_NS}")])
-            .args(["--env", "KILTER_TEST_FAST=4096"])
-            .args(["--mca", "btl_vader_eager_limit=8192"])
-            .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
-        &[0, 1],
-    );
-    is_mended(&report(&out));
+    let (out, ()) = mended(directory.path(), |own, launches| {
+        let out = own.join("out");
+        let [least, most] = REPETITIONS;
+        run(
+            kilter("tune", &out)
+                .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024"])
+                .args(["--launches", launches])
+                .args([
+                    "--budget",
+                    "240",
+                    "--rounds",
+                    "1",
+                    "--only",
+                    "parameters",
+                    "--seed",
+                    "7",
+                    "--quiet",
+                ])
+                .args(["--min-repetitions", least, "--max-repetitions", most])
+                .args(["--wait", "sleep", "--sync", "barrier"])
+                .args(["--mpirun", "mpirun.openmpi", "--library-description"])
+                .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
+                .args(["--libexec", text(&build())])
+                .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
+                .args(["--env", &format!("KILTER_TEST_DELAY_NS={DELAY_NS}")])
+                .args(["--env", "KILTER_TEST_FAST=4096"])
+                .args(["--mca", "btl_vader_eager_limit=8192"])
+                .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
+            &[0, 1],
+        );
+        (out, ())
+    });
     let read = |name: &str| fs::read_to_string(out.join("emit").join(name)).unwrap();
     for file in ["kilter.env", "kilter.sh"] {
         let text = read(file);
