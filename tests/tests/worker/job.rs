@@ -242,6 +242,19 @@ impl Finished {
             .2
     }
 
+    /// True if an item was repeated: there are times, or a busy machine kept a rank from each start, so that all of them are void.
+    pub(crate) fn was_repeated(&self, wanted_block: &str, wanted_item: &str) -> bool {
+        self.events.iter().any(|event| match event {
+            Event::Samples {
+                block,
+                item,
+                seconds,
+                void,
+            } => block == wanted_block && item == wanted_item && (!seconds.is_empty() || *void > 0),
+            _ => false,
+        })
+    }
+
     /// The times of an item, in seconds.
     pub(crate) fn samples(&self, wanted_block: &str, wanted_item: &str) -> &[f64] {
         let samples = self.events.iter().find_map(|event| match event {
