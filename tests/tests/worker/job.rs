@@ -283,7 +283,8 @@ fn append(plan: &Path, lines: &[PlanLine]) {
 
 /// A block of few repetitions.
 pub(crate) fn block(id: &str, items: Vec<Item>) -> Block {
-    let repetitions = Repetitions::until(2, 3, 0.05, 30.0);
+    // Far more than a block of everything takes where ranks share a core.
+    let repetitions = Repetitions::until(2, 3, 0.05, 100.0);
     Block {
         id: id.to_owned(),
         seed: 11,
