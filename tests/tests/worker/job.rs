@@ -242,17 +242,25 @@ impl Finished {
             .2
     }
 
-    /// True if an item was repeated: there are times, or a busy machine kept a rank from each start, so that all of them are void.
+    /// True if an item was repeated, or would have been: a busy machine keeps ranks from their starts, and a block whose repetitions are void
+    /// ends before it reaches every item.
     pub(crate) fn was_repeated(&self, wanted_block: &str, wanted_item: &str) -> bool {
-        self.events.iter().any(|event| match event {
+        let of_block = self.events.iter().filter_map(|event| match event {
             Event::Samples {
                 block,
                 item,
                 seconds,
                 void,
-            } => block == wanted_block && item == wanted_item && (!seconds.is_empty() || *void > 0),
-            _ => false,
-        })
+            } if block == wanted_block => Some((item == wanted_item, !seconds.is_empty(), *void > 0)),
+            _ => None,
+        });
+        let (mut is_there, mut has_times, mut any_void) = (false, false, false);
+        for (is_it, timed, void) in of_block {
+            is_there |= is_it;
+            has_times |= is_it && timed;
+            any_void |= void;
+        }
+        has_times || (is_there && any_void)
     }
 
     /// The times of an item, in seconds.
@@ -283,8 +291,7 @@ fn append(plan: &Path, lines: &[PlanLine]) {
 
 /// A block of few repetitions.
 pub(crate) fn block(id: &str, items: Vec<Item>) -> Block {
-    // Far more than a block of everything takes where ranks share a core.
-    let repetitions = Repetitions::until(2, 3, 0.05, 100.0);
+    let repetitions = Repetitions::until(2, 3, 0.05, 30.0);
     Block {
         id: id.to_owned(),
         seed: 11,
