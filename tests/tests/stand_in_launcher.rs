@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{build, cells, kilter, mpicc, program, report, root, run};
+use kilter_tests::{FEW_REPETITIONS, build, cells, kilter, mpicc, program, report, root, run};
 use serde_json::Value;
 
 fn text(path: &Path) -> &str {
@@ -161,8 +161,6 @@ struct StandIn {
 /// By how much the allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree and a few
 /// repetitions in a few launches tell.
 const DELAY_NS: &str = "40000000";
-/// Repetitions in a launch at least and at most.
-const REPETITIONS: [&str; 2] = ["3", "4"];
 /// Launches of a verification at most. Where a disturbance takes one of the few, their verdicts stay open, and the tuning is made once
 /// more with as many as decide all the same.
 const LAUNCHES: [&str; 2] = ["5", "14"];
@@ -184,6 +182,34 @@ fn mended<T>(directory: &Path, tuned: impl Fn(&Path, &str) -> (PathBuf, T)) -> (
         reports.push(report["cells"].clone());
     }
     panic!("{reports:#?}");
+}
+
+/// The search for the slow allreduce among the library's parameters.
+fn tune_allreduce(out: &Path, launches: &str) -> Command {
+    let mut tune = kilter("tune", out);
+    tune.args([
+        "-n",
+        "2",
+        "--guidelines",
+        "GL12",
+        "--sizes",
+        "1024",
+        "--launches",
+        launches,
+    ])
+    .args([
+        "--budget",
+        "240",
+        "--rounds",
+        "1",
+        "--only",
+        "parameters",
+        "--seed",
+        "7",
+        "--quiet",
+    ])
+    .args(FEW_REPETITIONS);
+    tune
 }
 
 /// A tuning: where it wrote, and what was launched, without what is the same in every launch.
@@ -208,40 +234,8 @@ fn tuned(stand_in: &StandIn, directory: &Path, launches: &str) -> (PathBuf, Vec<
     let record = directory.join("record");
     let fast = format!("KILTER_TEST_FAST={}", stand_in.fast);
     let delay = format!("KILTER_TEST_DELAY_NS={DELAY_NS}");
-    let [least, most] = REPETITIONS;
     run(
-        kilter("tune", &out)
-            .args([
-                "-n",
-                "2",
-                "--guidelines",
-                "GL12",
-                "--sizes",
-                "1024",
-                "--launches",
-                launches,
-            ])
-            .args([
-                "--budget",
-                "240",
-                "--rounds",
-                "1",
-                "--only",
-                "parameters",
-                "--seed",
-                "7",
-                "--quiet",
-            ])
-            .args([
-                "--min-repetitions",
-                least,
-                "--max-repetitions",
-                most,
-                "--wait",
-                "sleep",
-                "--sync",
-                "barrier",
-            ])
+        tune_allreduce(&out, launches)
             .args(["--mpirun", text(&launcher())])
             .args(["--libexec", text(&build())])
             .arg("--library-description")
@@ -415,24 +409,8 @@ fn a_bad_value_that_is_in_force_is_put_back() {
     ]);
     let (out, ()) = mended(directory.path(), |own, launches| {
         let out = own.join("out");
-        let [least, most] = REPETITIONS;
         run(
-            kilter("tune", &out)
-                .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024"])
-                .args(["--launches", launches])
-                .args([
-                    "--budget",
-                    "240",
-                    "--rounds",
-                    "1",
-                    "--only",
-                    "parameters",
-                    "--seed",
-                    "7",
-                    "--quiet",
-                ])
-                .args(["--min-repetitions", least, "--max-repetitions", most])
-                .args(["--wait", "sleep", "--sync", "barrier"])
+            tune_allreduce(&out, launches)
                 .args(["--mpirun", "mpirun.openmpi", "--library-description"])
                 .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
                 .args(["--libexec", text(&build())])
