@@ -160,7 +160,7 @@ struct StandIn {
 
 /// By how much the allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree and a few
 /// repetitions in a few launches tell.
-const DELAY_NS: &str = "40000000";
+const DELAY_NS: &str = "100000000";
 /// Launches of a verification at most. Where a disturbance takes one of the few, their verdicts stay open, and the tuning is made once
 /// more with as many as decide all the same.
 const LAUNCHES: [&str; 2] = ["5", "14"];

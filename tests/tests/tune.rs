@@ -9,7 +9,7 @@ use kilter_tests::{algorithms_of, cells, few_settings, kilter, left_out, mpicc, 
 use serde_json::Value;
 
 /// Far more than a reduce of 4 KiB takes.
-const DELAY_NS: u64 = 200_000;
+const DELAY_NS: u64 = 2_000_000;
 
 fn tune(out: &Path, further: &[&str]) -> Value {
     let slow = out.join("slow_reduce.so").display().to_string();

@@ -183,7 +183,7 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
     );
 }
 
-/// The library's own allreduce takes 8 ms longer where nobody asks for an algorithm, so that GL12 is violated and any algorithm
+/// The library's own allreduce takes 100 ms longer where nobody asks for an algorithm, so that GL12 is violated and any algorithm
 /// that is asked for fixes it: in the search by a control variable, in the deployment by the selection file.
 fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let Some(worker) = worker() else { return };
@@ -221,7 +221,7 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
                 "7",
             ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
-            .args(["--env", "KILTER_TEST_DELAY_NS=8000000"])
+            .args(["--env", "KILTER_TEST_DELAY_NS=100000000"])
             .args(FEW_REPETITIONS),
         &[0, 1],
     );
@@ -233,7 +233,7 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let asked = cell["fix"]["settings"][0]["name"].as_str().unwrap();
     assert_eq!(asked, "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "{cell:#}");
     let seconds = |when: &str| cell[when]["seconds"].as_f64().unwrap();
-    assert!(seconds("before") - seconds("after") > 4e-3, "{cell:#}\n{said}");
+    assert!(seconds("before") - seconds("after") > 50e-3, "{cell:#}\n{said}");
 
     let emit = out.join("emit");
     let read = |name: &str| std::fs::read_to_string(emit.join(name)).unwrap();
@@ -300,7 +300,7 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
                 "7",
             ])
             .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
-            .args(["--env", "KILTER_TEST_DELAY_NS=8000000"])
+            .args(["--env", "KILTER_TEST_DELAY_NS=100000000"])
             .args(FEW_REPETITIONS),
         &[0, 1],
     );

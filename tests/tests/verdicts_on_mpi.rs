@@ -84,9 +84,10 @@ fn an_injected_delay_is_found_and_measured() {
     ]);
     let none = delayed(&library, 0);
     assert_eq!(none.len(), 5);
-    assert_eq!(count(&none, "violated"), 0, "nothing was injected: {none:#?}");
+    // One false alarm is promised in at most one run of twenty.
+    assert!(count(&none, "violated") <= 1, "nothing was injected: {none:#?}");
     // Several times what any of these sizes takes on a quiet machine, so that every cell must be found.
-    let delay_ns = 20_000;
+    let delay_ns = 100_000;
     let found = delayed(&library, delay_ns);
     let undecided: Vec<&Value> = found
         .iter()
@@ -101,7 +102,7 @@ fn an_injected_delay_is_found_and_measured() {
             "{} bytes: injected {delay_ns} ns, measured {measured_ns:.0} ns",
             cell["bytes"]
         );
-        // Delays of the ranks overlap; what is on top of the call is one of them, and the loop's last look at the clock.
+        // What is on top of the call is one rank's delay, as the ranks spend theirs at the same time.
         assert!(
             (0.7..=1.6).contains(&(measured_ns / delay_ns as f64)),
             "{} bytes: measured {measured_ns:.0} ns of {delay_ns} ns",

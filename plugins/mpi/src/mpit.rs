@@ -4,6 +4,7 @@
 //! takes effect when the library next looks: on Open MPI, the algorithm variables of its collectives act on communicators
 //! created afterwards.
 
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_longlong, c_uint, c_ulong, c_ulonglong, c_void};
 
 use mpi_sys::{MPI_Datatype, MPI_T_cvar_handle, MPI_T_enum};
@@ -55,9 +56,11 @@ pub enum MpitError {
     },
 }
 
-/// An open `MPI_T` interface; closed when dropped. Independent of `MPI_Init`, though more variables may exist after it.
+/// The `MPI_T` interface, open from the first use at the latest; closed when dropped. Independent of `MPI_Init`, though more variables may exist after it.
 #[derive(Debug)]
-pub struct ControlVariables(());
+pub struct ControlVariables {
+    is_open: Cell<bool>,
+}
 
 /// The C type of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +99,10 @@ impl Drop for Handle {
 
 impl Drop for ControlVariables {
     fn drop(&mut self) {
-        // SAFETY: pairs with the initialisation in `open`; all handles have been freed, as they live within methods.
-        unsafe { mpi_sys::PMPI_T_finalize() };
+        if self.is_open.get() {
+            // SAFETY: pairs with the initialisation in `ready`; all handles have been freed, as they live within methods.
+            unsafe { mpi_sys::PMPI_T_finalize() };
+        }
     }
 }
 
@@ -114,8 +119,26 @@ fn check(operation: &'static str, name: &str, code: c_int) -> Result<(), MpitErr
 }
 
 impl ControlVariables {
+    /// Opens the interface when a variable is first asked for: Open MPI loads its components for it, which takes longer than many a job.
+    #[must_use]
+    pub fn when_asked() -> ControlVariables {
+        ControlVariables {
+            is_open: Cell::new(false),
+        }
+    }
+
     /// Opens the interface.
     pub fn open() -> Result<ControlVariables, MpitError> {
+        let variables = ControlVariables::when_asked();
+        variables.ready()?;
+        Ok(variables)
+    }
+
+    /// Opens the interface if it is not open.
+    fn ready(&self) -> Result<(), MpitError> {
+        if self.is_open.get() {
+            return Ok(());
+        }
         // Open MPI takes what is asked for here as the level of the whole library, and would forget the one of `MPI_Init_thread`.
         let mut level = mpi_sys::MPI_THREAD_SINGLE as c_int;
         if crate::info::is_running() {
@@ -127,7 +150,8 @@ impl ControlVariables {
         // SAFETY: legal at any time, any number of times; writes one int.
         let code = unsafe { mpi_sys::PMPI_T_init_thread(level, &raw mut provided) };
         check("PMPI_T_init_thread", "", code)?;
-        Ok(ControlVariables(()))
+        self.is_open.set(true);
+        Ok(())
     }
 
     /// The value as text: enumeration values by name, booleans as `true` and `false`.
@@ -208,6 +232,7 @@ impl ControlVariables {
     }
 
     fn find(&self, name: &str) -> Result<Variable, MpitError> {
+        self.ready()?;
         let unknown = || MpitError::Unknown { name: name.to_owned() };
         let c_name = CString::new(name).map_err(|_| unknown())?;
         let mut index: c_int = -1;

@@ -198,7 +198,7 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
         Some(PlanLine::End) | None => return control.free().context("the ranks' private communicator"),
     };
     let idle = check(&header, control.p_ranks()).with_context(|| format!("{}: the header", plan.position()))?;
-    let variables = ControlVariables::open()?;
+    let variables = ControlVariables::when_asked();
     // Before variables are read: a component that counts may have to be asked for its own.
     let counters = messages::counters(&control, &header.counters)?;
     let time = CommonTime::establish(&control, &header)?;
@@ -257,11 +257,16 @@ fn next(
     idle: Duration,
 ) -> anyhow::Result<Option<PlanLine>> {
     let Some(report) = report else {
-        let line = control.broadcast(None)?;
+        let told = control.broadcast(None)?;
+        let (number, line) = told
+            .split_first_chunk()
+            .context("a line of the plan without its number")?;
+        // Any rank may be the first to name the line.
+        plan.follow(u64::from_le_bytes(*number));
         return if line.is_empty() {
             Ok(None)
         } else {
-            Ok(Some(serde_json::from_slice(&line)?))
+            Ok(Some(serde_json::from_slice(line)?))
         };
     };
     let line = if plan.is_stopped() {
@@ -281,7 +286,8 @@ fn next(
         );
     }
     // Silence travels as an empty line.
-    control.broadcast(Some(line.as_deref().unwrap_or_default()))?;
+    let told = [&plan.number().to_le_bytes(), line.as_deref().unwrap_or_default()].concat();
+    control.broadcast(Some(&told))?;
     Ok(parsed)
 }
 

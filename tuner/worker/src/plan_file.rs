@@ -18,7 +18,7 @@ pub(crate) struct PlanFile {
     read_bytes: u64,
     /// Bytes read of lines not yet given out.
     pending: Vec<u8>,
-    lines: usize,
+    lines: u64,
     grown: Instant,
 }
 
@@ -37,6 +37,16 @@ impl PlanFile {
     /// Place of the line that was last given out, for messages.
     pub(crate) fn position(&self) -> String {
         format!("{}:{}", self.path.display(), self.lines)
+    }
+
+    /// Number of the line that was last given out.
+    pub(crate) fn number(&self) -> u64 {
+        self.lines
+    }
+
+    /// Takes over the number of the line that the rank which reads the file has given out.
+    pub(crate) fn follow(&mut self, number: u64) {
+        self.lines = number;
     }
 
     /// True if the tuner wants the job to end before the rest of the plan.

@@ -110,11 +110,7 @@ impl<'a> Jobs<'a> {
             root: self.site.options.root,
             element: self.site.options.element,
             seed: kilter_model::plan::derived_seed(self.run.seed, "worker"),
-            read_variables: read(&setup.parameters)
-                .into_iter()
-                .chain(read(&setup.expected))
-                .chain(self.site.library.transports.variables.iter().cloned())
-                .collect(),
+            read_variables: self.site.variables_to_read(setup),
             read_environment: self
                 .site
                 .environment_to_read([read(&setup.environment), read(&setup.expected_environment)].concat()),

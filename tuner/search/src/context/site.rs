@@ -26,12 +26,17 @@ pub struct Site<'a> {
 struct Said {
     /// Described variables of the environment before anything was tried.
     environment: BTreeMap<String, String>,
-    /// The library's words on its device and transports where nothing was set.
-    device: BTreeMap<String, String>,
+    /// The library's words on its device and transports where nothing was set, once ranks were asked.
+    device: Option<BTreeMap<String, String>>,
     /// The library's words on itself.
     library: String,
     /// Hosts of the ranks in their order.
     hosts: Vec<String>,
+}
+
+/// True if the library runs as the site has it: a candidate may change just what it says of its device.
+fn is_as_found(setup: &Setup) -> bool {
+    setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching
 }
 
 impl<'a> Site<'a> {
@@ -86,7 +91,7 @@ impl<'a> Site<'a> {
     /// The library's words on its device and transports where nothing was set: name, value.
     #[must_use]
     pub fn device(&self) -> BTreeMap<String, String> {
-        self.said.borrow().device.clone()
+        self.said.borrow().device.clone().unwrap_or_default()
     }
 
     /// The library's words on itself when ranks last started; empty before.
@@ -141,6 +146,17 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
+    /// The library's variables that a job under `setup` must report. Those on its device are asked for once: to read any variable, Open MPI loads
+    /// all its components, a third of a short launch.
+    pub(super) fn variables_to_read(&self, setup: &Setup) -> Vec<String> {
+        let set = setup.parameters.iter().chain(&setup.expected);
+        let mut names: Vec<String> = set.map(|(name, _)| name.clone()).collect();
+        if self.said.borrow().device.is_none() && is_as_found(setup) {
+            names.extend_from_slice(&self.library.transports.variables);
+        }
+        names
+    }
+
     /// Variables that a job must report: a setup's, and all that are described, since only the ranks know those that a site or a user has set.
     pub(super) fn environment_to_read(&self, mut names: Vec<String>) -> Vec<String> {
         let described = self.library.parameters.iter().filter(|row| row.environment);
@@ -157,11 +173,10 @@ impl<'a> Site<'a> {
         let mut said = self.said.borrow_mut();
         said.library.clone_from(&start.library);
         said.hosts.clone_from(&start.hosts);
-        if setup.parameters.is_empty() && setup.expected.is_empty() && !setup.switching {
-            // Only of the library as the site has it, since a candidate may change just this.
+        if said.device.is_none() && is_as_found(setup) {
             let about_device = |name: &String| Some((name.clone(), start.variables.get(name)?.clone()));
             let known = self.library.transports.variables.iter().filter_map(about_device);
-            said.device = known.collect();
+            said.device = Some(known.collect());
         }
         if setup.environment.is_empty() && setup.expected_environment.is_empty() {
             let described = self.library.parameters.iter().filter(|row| row.environment);
