@@ -3,6 +3,7 @@
 pub mod cluster;
 pub mod components;
 pub mod harness;
+pub mod preloaded;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use kilter_tests::{algorithms_of, kilter, mpicc, processes_with, report, root, run};
+use kilter_tests::{algorithms_of, kilter, preloaded, processes_with, report, run};
 
 fn preload(directory: &Path, name: &str) -> String {
-    let library = directory.join(format!("{name}.so")).display().to_string();
-    let source = root().join(format!("tests/fixtures/{name}.c")).display().to_string();
-    mpicc(&["-shared", "-fPIC", "-o", &library, &source]);
-    library
+    preloaded::library(directory, name, &[]).display().to_string()
 }
 
 fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {

@@ -1,28 +1,12 @@
 //! The library that disturbs launches disturbs them as it says, and a function disturbed beside itself raises no alarm.
 
-use std::path::Path;
 use std::process::Command;
 
-use kilter_tests::{kilter, mpicc, report, root, run};
+use kilter_tests::{kilter, mpicc, preloaded, report, root, run};
 use serde_json::Value;
 
 fn fixture(name: &str) -> String {
     root().join("tests/fixtures").join(name).display().to_string()
-}
-
-fn preloaded(directory: &Path) -> String {
-    let library = directory.join("noisy_launches.so").display().to_string();
-    mpicc(&[
-        "-shared",
-        "-fPIC",
-        "-O2",
-        "-o",
-        &library,
-        &fixture("noisy_launches.c"),
-        "-ldl",
-        "-lm",
-    ]);
-    library
 }
 
 fn factors_have_the_promised_components() {
@@ -64,9 +48,9 @@ fn spread(medians: &Value) -> f64 {
 
 fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
     let out = tempfile::tempdir().unwrap();
-    let library = preloaded(out.path());
+    let library = preloaded::library(out.path(), "noisy_launches", &["-lm"]);
     run(
-        kilter("check", out.path())
+        preloaded::preload(&mut kilter("check", out.path()), &library)
             .args([
                 "-n",
                 "2",
@@ -94,8 +78,7 @@ fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
                 "--quiet",
                 "--guideline-file",
             ])
-            .arg(root().join("configs/examples/self-comparison.toml"))
-            .args(["--env", &format!("LD_PRELOAD={library}")]),
+            .arg(root().join("configs/examples/self-comparison.toml")),
         &[0],
     );
     let report = report(out.path());

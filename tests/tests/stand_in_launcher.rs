@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{FEW_REPETITIONS, build, cells, kilter, mpicc, program, report, root, run};
-use serde_json::Value;
+use kilter_tests::{build, cells, kilter, preloaded, program, report, root, run};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -158,90 +157,23 @@ struct StandIn {
     hands_on: &'static str,
 }
 
-/// By how much the allreduce is slowed down, in nanoseconds: far above what a busy machine adds, so that no clocks have to agree and a few
-/// repetitions in a few launches tell.
-const DELAY_NS: &str = "100000000";
-/// Launches of a verification at most. Where a disturbance takes one of the few, their verdicts stay open, and the tuning is made once
-/// more with as many as decide all the same.
-const LAUNCHES: [&str; 2] = ["5", "14"];
-
-/// The first of these tunings, each in a folder of its own, that finds the slow allreduce and mends it.
-///
-/// # Panics
-/// Neither does.
-fn mended<T>(directory: &Path, tuned: impl Fn(&Path, &str) -> (PathBuf, T)) -> (PathBuf, T) {
-    let mut reports = Vec::new();
-    for launches in LAUNCHES {
-        let own = directory.join(launches);
-        fs::create_dir(&own).unwrap();
-        let (out, result) = tuned(&own, launches);
-        let report = report(&out);
-        if is_mended(&report) {
-            return (out, result);
-        }
-        reports.push(report["cells"].clone());
-    }
-    panic!("{reports:#?}");
-}
-
-/// The search for the slow allreduce among the library's parameters.
-fn tune_allreduce(out: &Path, launches: &str) -> Command {
-    let mut tune = kilter("tune", out);
-    tune.args([
-        "-n",
-        "2",
-        "--guidelines",
-        "GL12",
-        "--sizes",
-        "1024",
-        "--launches",
-        launches,
-    ])
-    .args([
-        "--budget",
-        "240",
-        "--rounds",
-        "1",
-        "--only",
-        "parameters",
-        "--seed",
-        "7",
-        "--quiet",
-    ])
-    .args(FEW_REPETITIONS);
-    tune
-}
-
 /// A tuning: where it wrote, and what was launched, without what is the same in every launch.
-fn tuned(stand_in: &StandIn, directory: &Path, launches: &str) -> (PathBuf, Vec<String>) {
-    let library = directory.join("at_start.so");
-    let source = root().join("tests/fixtures/at_start.c");
+fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
     let variable = format!("-DVARIABLE=\"{}\"", stand_in.variable);
-    mpicc(&[
-        "-shared",
-        "-fPIC",
-        "-O2",
-        &variable,
-        "-o",
-        text(&library),
-        text(&source),
-        "-ldl",
-    ]);
+    let library = preloaded::library(directory, "at_start", &[&variable]);
     let said = run(Command::new(program("kilter-worker")).arg("library"), &[0]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let version = said.split_once('v').unwrap().1.split(',').next().unwrap().to_owned();
     let out = directory.join("out");
     let record = directory.join("record");
     let fast = format!("KILTER_TEST_FAST={}", stand_in.fast);
-    let delay = format!("KILTER_TEST_DELAY_NS={DELAY_NS}");
     run(
-        tune_allreduce(&out, launches)
-            .args(["--mpirun", text(&launcher())])
+        preloaded::tune_slow_allreduce(&out, &library, "parameters")
+            .args(["-n", "2", "--quiet", "--mpirun", text(&launcher())])
             .args(["--libexec", text(&build())])
             .arg("--library-description")
             .arg(root().join("tests/fixtures").join(stand_in.description))
-            .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
-            .args(["--env", &delay, "--env", &fast])
+            .args(["--env", &fast])
             .env("KILTER_TEST_OPTION", stand_in.option)
             .env("KILTER_TEST_SAYS", stand_in.says.join(&version))
             .env("KILTER_TEST_MPIRUN", "mpirun.openmpi")
@@ -257,19 +189,27 @@ fn tuned(stand_in: &StandIn, directory: &Path, launches: &str) -> (PathBuf, Vec<
     .map(|(path, name)| (path.to_owned(), name));
     let places: Vec<(&Path, &str)> = places.iter().map(|(path, name)| (path.as_path(), *name)).collect();
     // The site's variables stand last where they stand in the command, and are the same in every launch.
-    let site = format!(" LD_PRELOAD=LIBRARY {delay} {fast} LIBEXEC/kilter-worker FILE FILE");
+    let site = format!(
+        " LD_PRELOAD=LIBRARY KILTER_TEST_DELAY_NS={} {fast} LIBEXEC/kilter-worker FILE FILE",
+        preloaded::SLOW_NS
+    );
     let lines = recorded(&record, &places)
         .iter()
         .map(|line| line.replace(&site, " ..."))
         .collect();
+    assert_mended(&out);
     (out, lines)
 }
 
 /// The slow allreduce was found, and with the fix the guideline holds.
-fn is_mended(report: &Value) -> bool {
-    let cells = cells(report, "GL12", 1024);
-    let is_mended = |cell: &&Value| cell["before"]["verdict"] == "violated" && cell["after"]["verdict"] == "holds";
-    !cells.is_empty() && cells.iter().all(is_mended)
+fn assert_mended(out: &Path) {
+    let report = report(out);
+    let cells = cells(&report, "GL12", 1024);
+    assert!(!cells.is_empty(), "{report:#}");
+    for cell in cells {
+        assert_eq!(cell["before"]["verdict"], "violated", "{cell:#}");
+        assert_eq!(cell["after"]["verdict"], "holds", "{cell:#}");
+    }
 }
 
 /// `kilter COMMAND` for a user with this home.
@@ -293,7 +233,7 @@ fn a_variable_that_chooses_at_the_start_is_searched_written_and_verified() {
         fast: "9",
         hands_on: "nothing",
     };
-    let (out, lines) = mended(directory.path(), |own, launches| tuned(&mvapich2, own, launches));
+    let (out, lines) = tuned(&mvapich2, directory.path());
     let lines: Vec<String> = lines.iter().map(|line| line.replace(INDEXED, "INDEXED")).collect();
     assert_eq!(
         lines,
@@ -354,7 +294,7 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
         fast: "2048",
         hands_on: "MPI_",
     };
-    let (out, lines) = mended(directory.path(), |own, launches| tuned(&mpt, own, launches));
+    let (out, lines) = tuned(&mpt, directory.path());
     // Variables that are for gatherv must not be tried.
     assert_eq!(
         lines,
@@ -394,35 +334,20 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
 /// of parameters, so it is deployed there, and what is on the command line wins over all, so it must go.
 fn a_bad_value_that_is_in_force_is_put_back() {
     let directory = tempfile::tempdir().unwrap();
-    let library = directory.path().join("slow.so");
-    let source = root().join("tests/fixtures/at_start.c");
     let variable = "-DVARIABLE=\"OMPI_MCA_btl_vader_eager_limit\"";
-    mpicc(&[
-        "-shared",
-        "-fPIC",
-        "-O2",
-        variable,
-        "-o",
-        text(&library),
-        text(&source),
-        "-ldl",
-    ]);
-    let (out, ()) = mended(directory.path(), |own, launches| {
-        let out = own.join("out");
-        run(
-            tune_allreduce(&out, launches)
-                .args(["--mpirun", "mpirun.openmpi", "--library-description"])
-                .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
-                .args(["--libexec", text(&build())])
-                .args(["--env", &format!("LD_PRELOAD={}", text(&library))])
-                .args(["--env", &format!("KILTER_TEST_DELAY_NS={DELAY_NS}")])
-                .args(["--env", "KILTER_TEST_FAST=4096"])
-                .args(["--mca", "btl_vader_eager_limit=8192"])
-                .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
-            &[0, 1],
-        );
-        (out, ())
-    });
+    let library = preloaded::library(directory.path(), "at_start", &[variable]);
+    let out = directory.path().join("out");
+    run(
+        preloaded::tune_slow_allreduce(&out, &library, "parameters")
+            .args(["-n", "2", "--mpirun", "mpirun.openmpi", "--library-description"])
+            .arg(root().join("tests/fixtures/openmpi_with_one_parameter.toml"))
+            .args(["--libexec", text(&build())])
+            .args(["--env", "KILTER_TEST_FAST=4096"])
+            .args(["--mca", "btl_vader_eager_limit=8192"])
+            .env("OMPI_MCA_btl_vader_eager_limit", "8192"),
+        &[0, 1],
+    );
+    assert_mended(&out);
     let read = |name: &str| fs::read_to_string(out.join("emit").join(name)).unwrap();
     for file in ["kilter.env", "kilter.sh"] {
         let text = read(file);

@@ -5,35 +5,19 @@
 use std::path::Path;
 
 use kilter_tests::components::with_all;
-use kilter_tests::{algorithms_of, cells, few_settings, kilter, left_out, mpicc, report, root, run};
+use kilter_tests::{algorithms_of, cells, few_settings, kilter, left_out, preloaded, report, run};
 use serde_json::Value;
 
 /// Far more than a reduce of 4 KiB takes.
 const DELAY_NS: u64 = 2_000_000;
 
 fn tune(out: &Path, further: &[&str]) -> Value {
-    let slow = out.join("slow_reduce.so").display().to_string();
-    let source = root().join("tests/fixtures/slow_reduce.c").display().to_string();
-    mpicc(&["-shared", "-fPIC", "-O2", "-o", &slow, &source, "-ldl"]);
-    let output = run(
-        kilter("tune", out)
-            .args(["--env", &format!("LD_PRELOAD={slow}")])
-            .args(["--env", &format!("KILTER_TEST_DELAY_NS={DELAY_NS}")])
-            .args([
-                "-n",
-                "2",
-                "--guidelines",
-                "GL8",
-                "--sizes",
-                "1024,4096,16384",
-                "--launches",
-                "7",
-                "--budget",
-                "120",
-            ])
-            .args(further),
-        &[0, 1],
-    );
+    let mut tune = kilter("tune", out);
+    let slow = preloaded::library(out, "slow_reduce", &[]);
+    preloaded::delayed_by(preloaded::preload(&mut tune, &slow), DELAY_NS)
+        .args(["-n", "2", "--guidelines", "GL8", "--sizes", "1024,4096,16384"])
+        .args(["--launches", "7", "--budget", "120"]);
+    let output = run(tune.args(further), &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stdout));
     report(out)
 }

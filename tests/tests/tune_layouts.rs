@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{FEW_REPETITIONS, few_settings, kilter, mpicc, root, run};
+use kilter_tests::{few_settings, kilter, preloaded, run};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
@@ -13,43 +12,12 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Adds the options under which the library's allreduce takes 100 ms longer and its broadcast 20, so that one of Kilter's rows is deployed
-/// whatever this machine is like.
-fn with_slow_allreduce(command: &mut Command, directory: &Path) {
-    let delay = directory.join("delay.so");
-    let source = root().join("tests/fixtures/delay.c");
-    mpicc(&[
-        "-shared",
-        "-fPIC",
-        "-O2",
-        "-o",
-        delay.to_str().unwrap(),
-        source.to_str().unwrap(),
-        "-ldl",
-    ]);
-    command
-        .args(["--env", &format!("LD_PRELOAD={}", delay.display())])
-        .args(["--env", "KILTER_TEST_DELAY_NS=100000000"]);
-}
-
 fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
-    let mut tune = kilter("tune", &out);
-    tune.args(["--layouts", "2,1x3", "--guidelines", "GL12", "--sizes", "1024"])
-        .args([
-            "--launches",
-            "5",
-            "--budget",
-            "600",
-            "--rounds",
-            "1",
-            "--only",
-            "algorithms",
-        ])
-        .args(["--seed", "7"])
-        .args(FEW_REPETITIONS);
-    with_slow_allreduce(&mut tune, directory.path());
+    let library = preloaded::library(directory.path(), "delay", &[]);
+    let mut tune = preloaded::tune_slow_allreduce(&out, &library, "algorithms");
+    tune.args(["--layouts", "2,1x3"]);
     let output = run(&mut tune, &[0, 1]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     println!("{said}");
@@ -63,7 +31,6 @@ fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     assert_eq!(layouts, ["1x2", "1x3"]);
     assert!(out.join("kilter.db").is_file(), "one database");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    // 100 ms are far more than three ranks on two cores ever wait for each other.
     for entry in index["layouts"].as_array().unwrap() {
         assert!(entry["violated_before"].as_u64().unwrap() > 0, "{index:#}");
     }

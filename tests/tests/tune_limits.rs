@@ -1,23 +1,15 @@
 //! Limits on fixes: functions that must be left alone, scratch, and results that must stay the same bit by bit.
 
-use kilter_tests::{cells, kilter, report, root, run};
-
-/// A preloaded library that slows the broadcast down, so that it violates its guideline on any machine.
-fn slow_bcast(directory: &std::path::Path) -> String {
-    let library = directory.join("slow_bcast.so").display().to_string();
-    let source = root().join("tests/fixtures/slow_bcast.c").display().to_string();
-    kilter_tests::mpicc(&["-std=gnu11", "-shared", "-fPIC", "-o", &library, &source, "-ldl"]);
-    format!("LD_PRELOAD={library}")
-}
+use kilter_tests::{cells, kilter, preloaded, report, run};
 
 fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
-    let slow = slow_bcast(directory.path());
+    let slow = preloaded::library(directory.path(), "slow_bcast", &[]);
     run(
-        kilter("tune", &out)
+        preloaded::preload(&mut kilter("tune", &out), &slow)
             .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
-            .args(["--fixed", "--budget", "60", "--leave", "bcast", "--env", &slow]),
+            .args(["--fixed", "--budget", "60", "--leave", "bcast"]),
         &[1],
     );
     let report = report(&out);

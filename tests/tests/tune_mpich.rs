@@ -8,7 +8,7 @@ use kilter_algorithms::Collective;
 use kilter_emit::mpich_library::{self, OwnSelection};
 use kilter_emit::selection::{SizeRule, Tree};
 use kilter_emit::{selection_guard, selection_lint};
-use kilter_tests::{FEW_REPETITIONS, algorithms_of, build_for, cells, in_path, kilter, left_out, report, root, run};
+use kilter_tests::{algorithms_of, build_for, cells, in_path, left_out, preloaded, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
 const COMPILER: &str = "mpicc.mpich";
@@ -195,34 +195,10 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     std::fs::write(&file, algorithms_of("mpich-4.0")).unwrap();
     let out = directory.path().join("out");
     let output = run(
-        kilter("tune", &out)
+        preloaded::tune_slow_allreduce(&out, &slow, "parameters")
             .arg("--library-description")
             .arg(&file)
-            .args([
-                "-n",
-                "2",
-                "--mpirun",
-                LAUNCHER,
-                "--guidelines",
-                "GL12",
-                "--sizes",
-                "1024",
-            ])
-            .args([
-                "--launches",
-                "6",
-                "--budget",
-                "30",
-                "--rounds",
-                "1",
-                "--only",
-                "parameters",
-                "--seed",
-                "7",
-            ])
-            .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
-            .args(["--env", "KILTER_TEST_DELAY_NS=100000000"])
-            .args(FEW_REPETITIONS),
+            .args(["-n", "2", "--mpirun", LAUNCHER]),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);
@@ -276,32 +252,7 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
     compile("slow_default.c", &slow, &["-shared", "-fPIC"]);
     let out = directory.path().join("out");
     let output = run(
-        kilter("tune", &out)
-            .args([
-                "-n",
-                "2",
-                "--mpirun",
-                LAUNCHER,
-                "--guidelines",
-                "GL12",
-                "--sizes",
-                "1024",
-            ])
-            .args([
-                "--launches",
-                "6",
-                "--budget",
-                "30",
-                "--rounds",
-                "1",
-                "--only",
-                "algorithms",
-                "--seed",
-                "7",
-            ])
-            .args(["--env", &format!("LD_PRELOAD={}", slow.display())])
-            .args(["--env", "KILTER_TEST_DELAY_NS=100000000"])
-            .args(FEW_REPETITIONS),
+        preloaded::tune_slow_allreduce(&out, &slow, "algorithms").args(["-n", "2", "--mpirun", LAUNCHER]),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);

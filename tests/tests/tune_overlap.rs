@@ -5,10 +5,7 @@
 //! scripted launches, in `tuner/overlap/src/tuning/search/tests.rs`.
 
 use kilter_tests::cluster::Cluster;
-use std::path::Path;
-use std::process::Command;
-
-use kilter_tests::{few_settings, kilter, mpicc, report, root, run};
+use kilter_tests::{few_settings, kilter, preloaded, report, run};
 
 const TARGET: &str = r#"
 id = "HALF"
@@ -24,16 +21,6 @@ source = "this test"
 
 /// Extra time of a large message: several times its own.
 const LATE_NS: u64 = 10_000_000;
-
-/// Adds the options under which a large message is late unless somebody makes progress.
-fn with_late_messages(command: &mut Command, directory: &Path) {
-    let late = directory.join("late_message.so").display().to_string();
-    let source = root().join("tests/fixtures/late_message.c").display().to_string();
-    mpicc(&["-shared", "-fPIC", "-O2", "-o", &late, &source, "-ldl"]);
-    command
-        .args(["--env", &format!("LD_PRELOAD={late}")])
-        .args(["--env", &format!("KILTER_TEST_LATE_NS={LATE_NS}")]);
-}
 
 fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     let Some(cluster) = Cluster::up("2") else { return };
@@ -69,7 +56,9 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
         &["btl_tcp_progress_thread", "btl_tcp_eager_limit", "btl_tcp_links"],
     ));
     tune.args(["--model", "clock"]);
-    with_late_messages(&mut tune, out.path());
+    // A large message is late unless somebody makes progress.
+    let late = preloaded::library(out.path(), "late_message", &[]);
+    preloaded::preload(&mut tune, &late).args(["--env", &format!("KILTER_TEST_LATE_NS={LATE_NS}")]);
     let output = run(&mut cluster.inside(&tune, None), &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stderr));
     let report = report(out.path());

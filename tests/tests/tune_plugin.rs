@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{cells, kilter, mpicc, program, report, root, run};
+use kilter_tests::{cells, kilter, mpicc, preloaded, program, report, root, run};
 
 fn built(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let file = directory.join(name);
@@ -31,15 +31,10 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
     let plugin = example(directory.path());
     let unavailable = self::plugin(directory.path(), "unavailable.so", "tests/fixtures/unavailable.c");
     // The library's broadcast is slow, and so is whatever calls it; messages are not.
-    let slow = built(
-        directory.path(),
-        "slow_bcast.so",
-        "tests/fixtures/slow_bcast.c",
-        &["-ldl"],
-    );
+    let slow = preloaded::library(directory.path(), "slow_bcast", &[]);
     let out = directory.path().join("out");
     let tuned = run(
-        kilter("tune", &out)
+        preloaded::preload(&mut kilter("tune", &out), &slow)
             .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
             .args(["--fixed", "--budget", "60", "--rounds", "1", "--only", "plugins"])
             // Rows that did not say what they keep would be no candidates.
@@ -47,8 +42,7 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
             .arg("--plugin")
             .arg(&plugin)
             .arg("--plugin")
-            .arg(&unavailable)
-            .args(["--env", &format!("LD_PRELOAD={}", slow.display())]),
+            .arg(&unavailable),
         &[0, 1],
     );
     let report = report(&out);

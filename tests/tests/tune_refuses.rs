@@ -8,7 +8,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use kilter_tests::{cells, kilter, mpicc, program, report, root, run};
+use kilter_tests::{cells, kilter, mpicc, preloaded, program, report, root, run};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -37,23 +37,16 @@ fn programs(directory: &Path) {
     fs::set_permissions(&plugin, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The library's allreduce takes 3 ms longer, so that GL12 is violated and any row would fix it.
+/// The library's allreduce is slow, so that GL12 is violated and any row would fix it.
 fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
     let directory = tempfile::tempdir().unwrap();
     let libexec = directory.path().join("libexec");
     fs::create_dir(&libexec).unwrap();
     programs(&libexec);
-    let delay = directory.path().join("delay.so");
-    let source = root().join("tests/fixtures/delay.c");
-    mpicc(&["-shared", "-fPIC", "-O2", "-o", text(&delay), text(&source), "-ldl"]);
+    let delay = preloaded::library(directory.path(), "delay", &[]);
     let out = directory.path().join("out");
     let output = run(
-        kilter("tune", &out)
-            .args(["-n", "2", "--guidelines", "GL12", "--sizes", "1024", "--launches", "6"])
-            .args(["--budget", "60", "--rounds", "1", "--only", "algorithms", "--seed", "7"])
-            .args(["--libexec", text(&libexec)])
-            .args(["--env", &format!("LD_PRELOAD={}", text(&delay))])
-            .args(["--env", "KILTER_TEST_DELAY_NS=3000000"]),
+        preloaded::tune_slow_allreduce(&out, &delay, "algorithms").args(["-n", "2", "--libexec", text(&libexec)]),
         &[1],
     );
     let said = String::from_utf8_lossy(&output.stderr);

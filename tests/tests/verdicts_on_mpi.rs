@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kilter_tests::{kilter, mpicc, report, root, run};
+use kilter_tests::{kilter, preloaded, report, root, run};
 use serde_json::Value;
 
 /// 20 sizes from 1 byte to 16 KiB: with 11 functions 220 cells.
@@ -48,40 +48,19 @@ fn a_function_against_itself_raises_no_alarm() {
 /// The cells of `allreduce(n) <= iallreduce(n) + wait`, slowed down by `delay_ns`.
 fn delayed(library: &Path, delay_ns: u64) -> Vec<Value> {
     let out = tempfile::tempdir().unwrap();
-    run(
-        kilter("check", out.path())
-            .args(["-n", "2", "--sizes", "8,64,512,4096,16384", "--guidelines", "NB1"])
-            .args([
-                "--functions",
-                "allreduce",
-                "--launches",
-                "12",
-                "--budget",
-                "60",
-                "--quiet",
-                "--seed",
-                "7",
-            ])
-            .args(["--env", &format!("LD_PRELOAD={}", library.display())])
-            .args(["--env", &format!("KILTER_TEST_DELAY_NS={delay_ns}")]),
-        &[0, 1],
-    );
+    let mut check = kilter("check", out.path());
+    check
+        .args(["-n", "2", "--sizes", "8,64,512,4096,16384", "--guidelines", "NB1"])
+        .args(["--functions", "allreduce", "--launches", "12", "--budget", "60"])
+        .args(["--quiet", "--seed", "7"]);
+    preloaded::delayed_by(preloaded::preload(&mut check, library), delay_ns);
+    run(&mut check, &[0, 1]);
     all_cells(&report(out.path()))
 }
 
 fn an_injected_delay_is_found_and_measured() {
     let directory = tempfile::tempdir().unwrap();
-    let library = directory.path().join("delay.so");
-    let source = root().join("tests/fixtures/delay.c");
-    mpicc(&[
-        "-shared",
-        "-fPIC",
-        "-O2",
-        "-o",
-        library.to_str().unwrap(),
-        source.to_str().unwrap(),
-        "-ldl",
-    ]);
+    let library = preloaded::library(directory.path(), "delay", &[]);
     let none = delayed(&library, 0);
     assert_eq!(none.len(), 5);
     // One false alarm is promised in at most one run of twenty.
