@@ -29,7 +29,7 @@ pub mod mockup;
 mod nodes;
 mod overlap;
 pub mod parameter;
-mod parts;
+mod patterns;
 pub mod reduce;
 pub mod reduce_scatter;
 pub mod reduce_scatter_block;

@@ -22,7 +22,7 @@
 //! rotated      abcde    abcde    abcde    abcde    abcde
 //! ```
 
-use crate::parts::few;
+use crate::patterns::few;
 use crate::schedule::{absolute, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

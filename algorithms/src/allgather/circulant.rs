@@ -24,8 +24,8 @@
 //! rotated      abcde    abcde    abcde    abcde    abcde
 //! ```
 
-use crate::parts::circulant::{Turned, allgather};
-use crate::parts::few;
+use crate::patterns::circulant::{Turned, allgather};
+use crate::patterns::few;
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

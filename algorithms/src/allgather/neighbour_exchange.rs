@@ -19,7 +19,7 @@
 //! round 2  abcdef   abcdef   abcdef   abcdef   abcdef   abcdef   0 <-> 1, 2 <-> 3, 4 <-> 5
 //! ```
 
-use crate::parts::two;
+use crate::patterns::two;
 use crate::schedule::{ring_next, ring_previous};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

@@ -22,7 +22,7 @@
 
 use std::ops::Range;
 
-use crate::parts::two;
+use crate::patterns::two;
 use crate::schedule::{Fold, doubling_group, floor_log2, fold, fold_rank, fold_run};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -16,7 +16,7 @@
 //! step 1   a b c    a b c    a b c
 //! ```
 
-use crate::parts::ring;
+use crate::patterns::ring;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

@@ -25,8 +25,8 @@
 //! bcast     abcde    abcde    abcde    abcde    abcde    0 -> 4, 1 -> 3; 0 -> 2
 //! ```
 
-use crate::parts::circulant::{Turned, allgather};
-use crate::parts::two_level::{Levels, call, on_node};
+use crate::patterns::circulant::{Turned, allgather};
+use crate::patterns::two_level::{Levels, call, on_node};
 use crate::schedule::{Circulant, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Nodes, Setting, Transport, TransportError, bcast, gather};
 

@@ -25,7 +25,7 @@
 use std::ops::Range;
 
 use crate::overlap::exchange;
-use crate::parts::few;
+use crate::patterns::few;
 use crate::schedule::{absolute, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -18,7 +18,7 @@
 //! d = 2    aaac     aaac     aaac      0 -> 2, 2 -> 1
 //! ```
 
-use crate::parts::alltoall;
+use crate::patterns::alltoall;
 use crate::schedule::absolute;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

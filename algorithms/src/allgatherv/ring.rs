@@ -20,7 +20,7 @@
 //! ```
 
 use crate::overlap::exchange;
-use crate::parts::two;
+use crate::patterns::two;
 use crate::schedule::{blocks_downward, ring_next, ring_previous};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -24,7 +24,7 @@
 //! rotated      abc            abc            abc
 //! ```
 
-use crate::parts::circulant::{self, Turned};
+use crate::patterns::circulant::{self, Turned};
 use crate::schedule::{block, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

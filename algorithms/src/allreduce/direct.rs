@@ -19,7 +19,7 @@
 //! sends          0 ->1 0 ->2       1 ->2 1 ->0       2 ->0 2 ->1
 //! ```
 
-use crate::parts::pairwise::{self, MANY_AHEAD};
+use crate::patterns::pairwise::{self, MANY_AHEAD};
 use crate::schedule::{Division, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

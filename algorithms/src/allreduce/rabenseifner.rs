@@ -26,7 +26,7 @@
 //!
 //! Near partners come first, so that what a rank holds is always a run of consecutive ranks' contributions.
 
-use crate::parts::halving::{self, Active};
+use crate::patterns::halving::{self, Active};
 use crate::schedule::floor_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -20,7 +20,7 @@
 //! round 5   abcde             abcde    abcde    abcde    0 -> 1
 //! ```
 
-use crate::parts::binomial;
+use crate::patterns::binomial;
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

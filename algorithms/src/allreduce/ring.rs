@@ -22,7 +22,7 @@
 //!
 //! Blocks start with different ranks' operands: hence the need. Every block is received where it belongs in the output.
 
-use crate::parts::ring;
+use crate::patterns::ring;
 use crate::schedule::{Division, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

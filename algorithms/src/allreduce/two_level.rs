@@ -24,7 +24,7 @@
 
 use super::{circulant, rabenseifner, recursive_doubling, ring};
 use crate::parameter::Parameter;
-use crate::parts::two_level::{Levels, among_leaders, call, choice, combined_kept, on_node, own_parameters, sum};
+use crate::patterns::two_level::{Levels, among_leaders, call, choice, combined_kept, on_node, own_parameters, sum};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError, bcast, reduce};
 
 /// The id of [`INFO`].

@@ -25,7 +25,7 @@
 //! `r + i` when it moves for the first time; so nothing is rotated.
 
 use crate::overlap::Overlap;
-use crate::parts::subtree::take_start;
+use crate::patterns::subtree::take_start;
 use crate::schedule::{absolute, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Parameter, Setting, Transport, TransportError};
 

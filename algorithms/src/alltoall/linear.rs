@@ -18,7 +18,7 @@
 //! d = 2    00 10 20   01 11 21   02 12 22     02, 10 and 21 go right by two
 //! ```
 
-use crate::parts::alltoall;
+use crate::patterns::alltoall;
 use crate::schedule::blocks_upward;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

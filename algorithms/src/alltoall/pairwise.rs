@@ -20,7 +20,7 @@
 //! ```
 
 use crate::overlap::exchange;
-use crate::parts::alltoall;
+use crate::patterns::alltoall;
 use crate::schedule::blocks_upward;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -20,7 +20,7 @@
 //! round 3   0 -> 1, 2 -> 3                 down
 //! ```
 
-use crate::parts::two_level::{Levels, on_node};
+use crate::patterns::two_level::{Levels, on_node};
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -22,7 +22,7 @@
 //!      3   4 5
 //! ```
 
-use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
+use crate::patterns::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, binary_children, binary_fill, binary_parent, binary_rate, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

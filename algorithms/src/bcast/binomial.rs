@@ -16,7 +16,7 @@
 //!                   3 -> 4
 //! ```
 
-use crate::parts::binomial;
+use crate::patterns::binomial;
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

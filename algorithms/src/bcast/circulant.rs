@@ -29,8 +29,8 @@
 //! ```
 
 use crate::overlap::exchange;
-use crate::parts::pipeline::{self, SEGMENT_BYTES};
-use crate::parts::two;
+use crate::patterns::pipeline::{self, SEGMENT_BYTES};
+use crate::patterns::two;
 use crate::schedule::{Circulant, ceil_log2, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

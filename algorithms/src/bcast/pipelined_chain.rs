@@ -22,7 +22,7 @@
 //! rank 1                      r1     r2     r3
 //! ```
 
-use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
+use crate::patterns::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

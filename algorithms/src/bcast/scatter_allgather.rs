@@ -23,7 +23,7 @@
 
 use std::ops::Range;
 
-use crate::parts::{binomial, ring};
+use crate::patterns::{binomial, ring};
 use crate::schedule::{Division, Halving, ceil_log2, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

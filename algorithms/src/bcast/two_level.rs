@@ -20,8 +20,8 @@
 
 use super::{binomial, circulant, pipelined_chain, scatter_allgather};
 use crate::parameter::Parameter;
-use crate::parts::pipeline::SEGMENT_BYTES;
-use crate::parts::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
+use crate::patterns::pipeline::SEGMENT_BYTES;
+use crate::patterns::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

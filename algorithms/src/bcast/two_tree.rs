@@ -22,8 +22,8 @@
 //!              1   3 5   7                 2   4 6   1
 //! ```
 
-use crate::parts::pipeline::{self, SEGMENT_BYTES};
-use crate::parts::two_tree;
+use crate::patterns::pipeline::{self, SEGMENT_BYTES};
+use crate::patterns::two_tree;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

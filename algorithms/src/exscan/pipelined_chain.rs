@@ -30,7 +30,7 @@
 //! so that no segment waits until an earlier one is sent.
 
 use crate::overlap::Overlap;
-use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
+use crate::patterns::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

@@ -26,7 +26,7 @@
 //!
 //! Nothing is combined to be sent where nobody is left to send it to (rank 1 above has nobody at distance 4).
 
-use crate::parts::doubling::{Shift, distances};
+use crate::patterns::doubling::{Shift, distances};
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -22,7 +22,7 @@
 //! round 2            abcde                               3 -> 1
 //! ```
 
-use crate::parts::binomial;
+use crate::patterns::binomial;
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

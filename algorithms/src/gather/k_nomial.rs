@@ -22,7 +22,7 @@
 //! round 2            abcde                               3 -> 1
 //! ```
 
-use crate::parts::{k_nomial, subtree};
+use crate::patterns::{k_nomial, subtree};
 use crate::schedule::Splitting;
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 

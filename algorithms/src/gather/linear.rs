@@ -16,7 +16,7 @@
 //! ```
 
 use crate::overlap::{SHORT_BYTES, receive_each};
-use crate::parts::blocks::equal_blocks_mut;
+use crate::patterns::blocks::equal_blocks_mut;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

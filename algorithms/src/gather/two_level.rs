@@ -24,7 +24,7 @@
 
 use super::binomial;
 use crate::overlap::Overlap;
-use crate::parts::two_level::{Levels, blocks_kept, call, rounds_and_all_blocks};
+use crate::patterns::two_level::{Levels, blocks_kept, call, rounds_and_all_blocks};
 use crate::schedule::Halving;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -28,7 +28,7 @@
 //! ```
 
 use crate::overlap::Overlap;
-use crate::parts::subtree::{self, LENGTH_BYTES, heard, told};
+use crate::patterns::subtree::{self, LENGTH_BYTES, heard, told};
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -17,7 +17,7 @@
 //! ```
 
 use crate::overlap::Overlap;
-use crate::parts::subtree::take_start;
+use crate::patterns::subtree::take_start;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

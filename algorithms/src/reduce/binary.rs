@@ -23,7 +23,7 @@
 //!
 //! Neighbours in the tree are no neighbours in rank: hence the need.
 
-use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
+use crate::patterns::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, binary_children, binary_drain, binary_parent, binary_rate, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

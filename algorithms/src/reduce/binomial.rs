@@ -19,7 +19,7 @@
 //! end                abcde
 //! ```
 
-use crate::parts::binomial;
+use crate::patterns::binomial;
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

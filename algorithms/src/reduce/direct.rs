@@ -20,7 +20,7 @@
 //! sends                            1 ->0             2 ->0
 //! ```
 
-use crate::parts::pairwise::{self, MANY_AHEAD};
+use crate::patterns::pairwise::{self, MANY_AHEAD};
 use crate::reduce::ring::collect;
 use crate::schedule::{Division, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};

@@ -26,7 +26,7 @@
 //! The chain begins at the root and wraps round the end of the ranks: hence the need. A chain in rank order would load
 //! the links of a root in its middle twice.
 
-use crate::parts::pipeline::{self, Neighbours, SEGMENT_BYTES};
+use crate::patterns::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, relative};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

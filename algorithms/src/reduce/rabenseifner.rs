@@ -29,7 +29,7 @@
 //! Near partners come first, so that what a rank holds is always a run of consecutive ranks' contributions; the gather goes
 //! the same way back, so that each message is one piece of memory and comes where it belongs.
 
-use crate::parts::halving::{self, Active};
+use crate::patterns::halving::{self, Active};
 use crate::schedule::floor_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -28,7 +28,7 @@
 //! the need.
 
 use crate::overlap::Overlap;
-use crate::parts::ring;
+use crate::patterns::ring;
 use crate::schedule::{Division, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

@@ -12,8 +12,8 @@
 //! The volume of the chain with the latencies of a tree, as in [`crate::bcast`]'s two trees, upside down. Neighbours in the
 //! trees are no neighbours in rank: hence the need.
 
-use crate::parts::pipeline::{self, SEGMENT_BYTES};
-use crate::parts::two_tree;
+use crate::patterns::pipeline::{self, SEGMENT_BYTES};
+use crate::patterns::two_tree;
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].

@@ -20,8 +20,8 @@
 //! end        abc                        abc
 //! ```
 
-use crate::parts::blocks::Blocks;
-use crate::parts::pairwise::{self, FEW_AHEAD};
+use crate::patterns::blocks::Blocks;
+use crate::patterns::pairwise::{self, FEW_AHEAD};
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].

@@ -19,8 +19,8 @@
 //! unfold      0:all               nothing                       block 1 is empty
 //! ```
 
-use crate::parts::blocks::Blocks;
-use crate::parts::recursive_halving;
+use crate::patterns::blocks::Blocks;
+use crate::patterns::recursive_halving;
 use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].

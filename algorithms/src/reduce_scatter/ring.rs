@@ -18,8 +18,8 @@
 //!   2    0:all (4)     nothing       2:all (2)
 //! ```
 
-use crate::parts::blocks::Blocks;
-use crate::parts::ring;
+use crate::patterns::blocks::Blocks;
+use crate::patterns::ring;
 use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].

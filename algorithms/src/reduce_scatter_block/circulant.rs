@@ -19,7 +19,7 @@
 //! distance 1   block 1 goes to rank 1; from rank 4 comes 0:4                  holds 0:all
 //! ```
 
-use crate::parts::circulant::{self, Turned};
+use crate::patterns::circulant::{self, Turned};
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 

@@ -25,7 +25,7 @@
 //! end        abcde    abcde    abcde    abcde    abcde
 //! ```
 
-use crate::parts::pairwise::{self, FEW_AHEAD};
+use crate::patterns::pairwise::{self, FEW_AHEAD};
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].

@@ -24,7 +24,7 @@
 //! unfold      0:all         1:all                                           0 -> 1
 //! ```
 
-use crate::parts::recursive_halving;
+use crate::patterns::recursive_halving;
 use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].

@@ -21,7 +21,7 @@
 //!
 //! Blocks start with different ranks' operands: hence the need.
 
-use crate::parts::ring;
+use crate::patterns::ring;
 use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].

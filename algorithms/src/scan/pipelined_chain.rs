@@ -29,7 +29,7 @@
 //! combines, nor while a message's latency passes.
 
 use crate::overlap::Overlap;
-use crate::parts::pipeline::{self, SEGMENT_BYTES};
+use crate::patterns::pipeline::{self, SEGMENT_BYTES};
 use crate::schedule::segments;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

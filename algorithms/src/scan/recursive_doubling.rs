@@ -22,7 +22,7 @@
 //! distance 4   a        ab       abc      abcd     abcde
 //! ```
 
-use crate::parts::doubling::{Shift, distances};
+use crate::patterns::doubling::{Shift, distances};
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -19,7 +19,7 @@
 //! round 2   a        b        c        d        e        1 -> 0
 //! ```
 
-use crate::parts::binomial;
+use crate::patterns::binomial;
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

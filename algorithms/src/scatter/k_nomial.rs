@@ -24,7 +24,7 @@
 
 use std::ops::Range;
 
-use crate::parts::{k_nomial, subtree};
+use crate::patterns::{k_nomial, subtree};
 use crate::schedule::Splitting;
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 

@@ -24,8 +24,8 @@
 //! ```
 
 use super::binomial;
-use crate::parts::binomial::send_to_children;
-use crate::parts::two_level::{Levels, blocks_kept, call, rounds_and_all_blocks};
+use crate::patterns::binomial::send_to_children;
+use crate::patterns::two_level::{Levels, blocks_kept, call, rounds_and_all_blocks};
 use crate::schedule::Halving;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

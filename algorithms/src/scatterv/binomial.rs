@@ -28,7 +28,7 @@
 //! ```
 
 use crate::overlap::Overlap;
-use crate::parts::subtree::{LENGTH_BYTES, heard, told};
+use crate::patterns::subtree::{LENGTH_BYTES, heard, told};
 use crate::schedule::Halving;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 

@@ -102,7 +102,11 @@ fn an_error_on_one_rank_ends_the_job_with_a_message() {
         "{}",
         finished.stderr
     );
-    let last = finished.events.iter().rev().find(|event| !matches!(event, Event::Heartbeat));
+    let last = finished
+        .events
+        .iter()
+        .rev()
+        .find(|event| !matches!(event, Event::Heartbeat));
     assert!(
         matches!(last, Some(Event::Enter { item, .. }) if item == "reduce"),
         "{:?}",

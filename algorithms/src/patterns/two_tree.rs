@@ -11,7 +11,7 @@ mod follow;
 pub(crate) use follow::{broadcast_cost, reduce_cost};
 
 use crate::overlap::{Overlap, WINDOW};
-use crate::parts::pipeline::cost_segment;
+use crate::patterns::pipeline::cost_segment;
 use crate::schedule::{TwoTreeNode, absolute, relative, two_tree_node, two_tree_top};
 use crate::{Setting, Transport, TransportError, scratch};
 
