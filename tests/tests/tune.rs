@@ -89,7 +89,7 @@ fn the_librarys_own_slow_reduce_is_mended_where_it_shows() {
     with_all(&mut tune);
     run(
         tune.args(what)
-            .args(["--launches", "7", "--budget", "60", "--rounds", "1"]),
+            .args(["--launches", "7", "--budget", "40", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());
