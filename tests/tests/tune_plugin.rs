@@ -57,7 +57,7 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
                 .as_str()
                 .unwrap()
                 .starts_with("bcast.example_chain segment_bytes="),
-        "{fix:#}"
+        "{cell:#}"
     );
     let candidates = report["contests"][0]["candidates"].as_array().unwrap();
     assert!(
