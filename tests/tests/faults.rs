@@ -34,7 +34,7 @@ fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
                 "--launches",
                 "3",
                 "--budget",
-                "60",
+                "120",
             ])
             .args(["--contest", "reduce@4096", "--stall-timeout", "4", "--rounds", "1"])
             .arg("--library-description")

@@ -9,7 +9,7 @@ fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     run(
         preloaded::preload(&mut kilter("tune", &out), &slow)
             .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
-            .args(["--fixed", "--budget", "60", "--leave", "bcast"]),
+            .args(["--fixed", "--budget", "240", "--leave", "bcast"]),
         &[1],
     );
     let report = report(&out);
@@ -36,7 +36,7 @@ fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
                 "3",
                 "--fixed",
             ])
-            .args(["--budget", "60", "--rounds", "1", "--only", "algorithms"])
+            .args(["--budget", "120", "--rounds", "1", "--only", "algorithms"])
             .args(["--contest", "reduce@64KiB", "--scratch-limit", "40KiB"]),
         &[0, 1],
     );
@@ -77,7 +77,7 @@ fn what_leaves_other_bits_than_the_default_is_no_candidate() {
             ])
             .args([
                 "--budget",
-                "60",
+                "120",
                 "--rounds",
                 "1",
                 "--contest",

@@ -36,7 +36,7 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
     let tuned = run(
         preloaded::preload(&mut kilter("tune", &out), &slow)
             .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
-            .args(["--fixed", "--budget", "60", "--rounds", "1", "--only", "plugins"])
+            .args(["--fixed", "--budget", "240", "--rounds", "1", "--only", "plugins"])
             // Rows that did not say what they keep would be no candidates.
             .args(["--scratch-limit", "2KiB"])
             .arg("--plugin")

@@ -51,7 +51,7 @@ fn delayed(library: &Path, delay_ns: u64) -> Vec<Value> {
     let mut check = kilter("check", out.path());
     check
         .args(["-n", "2", "--sizes", "8,64,512,4096,16384", "--guidelines", "NB1"])
-        .args(["--functions", "allreduce", "--launches", "12", "--budget", "60"])
+        .args(["--functions", "allreduce", "--launches", "12", "--budget", "180"])
         .args(["--quiet", "--seed", "7"]);
     preloaded::delayed_by(preloaded::preload(&mut check, library), delay_ns);
     run(&mut check, &[0, 1]);
