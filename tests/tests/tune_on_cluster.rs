@@ -26,9 +26,9 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
     .args(["--launches", "7", "--budget", "300", "--rounds", "2"])
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
-    // Settings of whole launches compete, but not all of them: each takes launches, and none mends these.
+    // A setting of whole launches competes, but one is enough: each takes launches, and none mends these.
     tune.arg("--library-description")
-        .arg(few_settings(out.path(), &["btl_tcp_eager_limit", "btl_tcp_links"]));
+        .arg(few_settings(out.path(), &["btl_tcp_links"]));
     let mut inside = cluster.inside(&tune, None);
     let output = run(&mut inside, &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stdout));
