@@ -193,6 +193,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
             "kilter-fixtures",
             "kilter-model",
             "kilter-profile",
+            "kilter-profiling",
             "kilter-protocol",
         ],
     ),
