@@ -40,11 +40,20 @@ type Counts<'p> = BTreeMap<(&'p str, &'p str), (u64, u64)>;
 fn counts(profile: &Profile) -> Counts<'_> {
     let mut counts = Counts::new();
     for calls in &profile.calls {
-        let communicator = calls.communicator.map_or("", |number| profile.communicators[number].name.as_str());
-        let amount = if kind(&calls.function) == Kind::Completion { calls.requests } else { calls.bytes };
+        let communicator = calls
+            .communicator
+            .map_or("", |number| profile.communicators[number].name.as_str());
+        let amount = if kind(&calls.function) == Kind::Completion {
+            calls.requests
+        } else {
+            calls.bytes
+        };
         let sum = counts.entry((communicator, &calls.function)).or_default();
         *sum = (sum.0 + calls.calls, sum.1 + amount);
-        assert!(calls.shortest <= calls.longest && calls.longest <= calls.seconds * 1.000_001, "{calls:?}");
+        assert!(
+            calls.shortest <= calls.longest && calls.longest <= calls.seconds * 1.000_001,
+            "{calls:?}"
+        );
     }
     counts
 }
@@ -83,9 +92,16 @@ fn every_call_of_a_c_program_is_counted_once() {
         let (output, profile) = traced(mpi, &[&calls(mpi)], 4, &[], &[]);
         assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
         assert_eq!(counts(&profile), expected(), "{mpi:?}");
-        assert!(profile.ranks.len() == 4 && profile.ranks.iter().all(|rank| rank.finalized), "{mpi:?}");
+        assert!(
+            profile.ranks.len() == 4 && profile.ranks.iter().all(|rank| rank.finalized),
+            "{mpi:?}"
+        );
         let labels: Vec<&str> = profile.communicators.iter().map(|one| one.label.as_str()).collect();
-        assert_eq!(labels.iter().filter(|label| **label == "half").count(), 2, "{mpi:?}: {labels:?}");
+        assert_eq!(
+            labels.iter().filter(|label| **label == "half").count(),
+            2,
+            "{mpi:?}: {labels:?}"
+        );
         let world = profile.communicators.iter().find(|one| one.name == "world").unwrap();
         assert_eq!((world.ranks, world.nodes, world.ranks_per_node), (4, 1, 4), "{mpi:?}");
         matrix(&profile);
@@ -167,9 +183,17 @@ fn python_is_counted_once() {
     let (output, profile) = traced(Mpi::OpenMpi, &[Path::new(PYTHON), &source], 2, &[], &[]);
     assert!(output.ok && output.stdout == "OK\n", "{output:?}");
     let counts = counts(&profile);
-    let expected = [("MPI_Allreduce", (8, 8 * 80)), ("MPI_Bcast", (6, 6 * 8)), ("MPI_Barrier", (2, 0))];
+    let expected = [
+        ("MPI_Allreduce", (8, 8 * 80)),
+        ("MPI_Bcast", (6, 6 * 8)),
+        ("MPI_Barrier", (2, 0)),
+    ];
     for (function, expected) in expected {
-        assert_eq!(counts.get(&("world", function)), Some(&expected), "{function}: {counts:?}");
+        assert_eq!(
+            counts.get(&("world", function)),
+            Some(&expected),
+            "{function}: {counts:?}"
+        );
     }
 }
 
@@ -184,7 +208,10 @@ fn threads_lose_no_call() {
         }
         let of = |function: &str, ranks: u32| {
             let is = |number: Option<usize>| number.is_some_and(|number| profile.communicators[number].ranks == ranks);
-            let all = profile.calls.iter().filter(|calls| calls.function == function && is(calls.communicator));
+            let all = profile
+                .calls
+                .iter()
+                .filter(|calls| calls.function == function && is(calls.communicator));
             all.map(|calls| calls.calls).sum::<u64>()
         };
         // 4 threads, 25 rounds, 8 calls on 2 ranks.
@@ -208,14 +235,23 @@ fn the_drop_in_and_the_progress_thread_change_no_count() {
             ("KILTER_PRIVATE_AFTER", "0"),
             ("KILTER_PROGRESS", "force"),
         ];
-        for further in [&["libkilter.so"][..], &["libkilter_progress.so"], &["libkilter.so", "libkilter_progress.so"]] {
+        for further in [
+            &["libkilter.so"][..],
+            &["libkilter_progress.so"],
+            &["libkilter.so", "libkilter_progress.so"],
+        ] {
             let (output, profile) = traced(mpi, &[&calls(mpi)], 4, further, &variables);
             let case = format!("{mpi:?}, {further:?}");
             assert!(output.ok && output.stdout == "OK\n", "{case}: {output:?}");
             assert_eq!(counts(&profile), expected(), "{case}: {}", output.stderr);
             if further.contains(&"libkilter.so") {
                 // The drop-in counts the call that Pcontrol keeps from the tracer no more than the tracer does: it is a barrier.
-                assert_eq!(output.calls()["allreduce.recursive_doubling"], 15, "{case}: {}", output.stderr);
+                assert_eq!(
+                    output.calls()["allreduce.recursive_doubling"],
+                    15,
+                    "{case}: {}",
+                    output.stderr
+                );
             }
             matrix(&profile);
         }
@@ -237,14 +273,20 @@ fn a_wrong_variable_is_named_and_the_program_runs() {
     let path = directory.path().display().to_string();
     for (variables, parts) in [
         (vec![], [DIRECTORY_VARIABLE, "kilter profile"]),
-        (vec![(DIRECTORY_VARIABLE, path.as_str()), (MEMORY_VARIABLE, "0")], [MEMORY_VARIABLE, "1 to 4096"]),
+        (
+            vec![(DIRECTORY_VARIABLE, path.as_str()), (MEMORY_VARIABLE, "0")],
+            [MEMORY_VARIABLE, "1 to 4096"],
+        ),
     ] {
         let mut all = vec![("LD_PRELOAD", tracer.as_str())];
         all.extend(variables);
         let output = mpi.run(&[&calls(mpi)], 2, &all);
         assert!(output.ok && output.stdout == "OK\n", "{output:?}");
         let said = output.lines("kilter: warning: profile: ");
-        assert!(said.len() == 1 && parts.iter().all(|part| said[0].contains(part)), "{said:?}");
+        assert!(
+            said.len() == 1 && parts.iter().all(|part| said[0].contains(part)),
+            "{said:?}"
+        );
     }
 }
 
@@ -287,14 +329,21 @@ fn the_command_keeps_the_status_and_shows_what_was_counted() {
         let json: serde_json::Value = serde_json::from_str(json).unwrap();
         let functions = json["functions"].as_array().unwrap();
         let allreduce = functions.iter().find(|one| one["function"] == "MPI_Allreduce").unwrap();
-        assert_eq!((&allreduce["calls"], &allreduce["bytes"]), (&60.into(), &12800.into()), "{mpi:?}");
+        assert_eq!(
+            (&allreduce["calls"], &allreduce["bytes"]),
+            (&60.into(), &12800.into()),
+            "{mpi:?}"
+        );
         assert!(!folder.path().join("p.db.ranks").exists());
 
         let (code, _, stderr) = run(&words);
         assert!(code == Some(2) && stderr.contains("is there already"), "{stderr}");
         let (code, text, stderr) = run(&["show", "p.db"]);
         assert_eq!(code, Some(0), "{stderr}");
-        assert!(text.contains("parallel efficiency") && text.contains("MPI_Allreduce"), "{text}");
+        assert!(
+            text.contains("parallel efficiency") && text.contains("MPI_Allreduce"),
+            "{text}"
+        );
         let (_, listing, _) = run(&["show", "p.db", "--format", "listing"]);
         assert!(listing.contains("activity on process rank 3\n"), "{listing}");
         let (code, _, stderr) = run(&["show", "p.db", "--mix", "mix.toml"]);
@@ -319,7 +368,10 @@ fn a_command_that_fails_or_has_nothing_to_count_says_so() {
 
     let output = kilter(folder.path(), &["--out", "true.db", "--", "true"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && said.contains("no rank left its counts"), "{said}");
+    assert!(
+        output.status.code() == Some(2) && said.contains("no rank left its counts"),
+        "{said}"
+    );
     assert!(!folder.path().join("true.db").exists());
 }
 

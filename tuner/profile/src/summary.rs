@@ -1,6 +1,6 @@
 //! What is shown of a profile; the JSON of `kilter profile show --format json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_protocol::calls::bytes_of;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::efficiency::{self, Efficiencies, Times};
 use crate::gather;
-use crate::profile::{Calls, Profile};
+use crate::profile::{Calls, Profile, Rank, Site};
 use crate::waiting;
 
 /// Version of the JSON.
@@ -222,8 +222,8 @@ pub fn of(profile: &Profile) -> Summary {
             waiting: rank.waiting,
         })
         .collect();
-    let missing = |of: fn(&crate::profile::Rank) -> u64| profile.ranks.iter().map(of).sum();
-    let hosts: std::collections::BTreeSet<&str> = profile.ranks.iter().map(|rank| rank.host.as_str()).collect();
+    let missing = |of: fn(&Rank) -> u64| profile.ranks.iter().map(of).sum();
+    let hosts: BTreeSet<&str> = profile.ranks.iter().map(|rank| rank.host.as_str()).collect();
     Summary {
         schema: SCHEMA,
         command: profile.command.clone(),
@@ -290,28 +290,29 @@ fn kinds(profile: &Profile, entries: &[Entry<'_>]) -> Vec<OfKind> {
             &calls.operator,
         )
     });
-    let of = |((communicator, _, site, bucket, datatype, operator), group): (
-        (Option<usize>, _, Option<usize>, u8, &String, &String),
-        Vec<Entry<'_>>,
-    )| {
-        let communicator = communicator.and_then(|number| profile.communicators.get(number));
-        let callers: std::collections::BTreeSet<u32> = group.iter().map(|(calls, _)| calls.rank).collect();
-        OfKind {
-            communicator: communicator.map(|one| one.name.clone()).unwrap_or_default(),
-            ranks: communicator.map_or(0, |one| one.ranks),
-            place: site
-                .and_then(|site| profile.sites.get(site))
-                .map_or_else(|| "unknown".to_owned(), crate::profile::Site::place),
-            bucket: bytes_of(bucket),
-            datatype: datatype.clone(),
-            operator: operator.clone(),
-            callers: callers.len(),
-            total: total(&group, callers.len()),
-        }
-    };
-    let mut kinds: Vec<OfKind> = groups.into_iter().map(of).collect();
+    let mut kinds: Vec<OfKind> = groups.values().filter_map(|group| of_kind(profile, group)).collect();
     kinds.sort_by(|one, other| other.total.seconds.total_cmp(&one.total.seconds));
     kinds
+}
+
+/// Calls of one kind; `None` without any.
+fn of_kind(profile: &Profile, group: &[Entry<'_>]) -> Option<OfKind> {
+    let (first, _) = group.first()?;
+    let communicator = first.communicator.and_then(|number| profile.communicators.get(number));
+    let callers: BTreeSet<u32> = group.iter().map(|(calls, _)| calls.rank).collect();
+    Some(OfKind {
+        communicator: communicator.map(|one| one.name.clone()).unwrap_or_default(),
+        ranks: communicator.map_or(0, |one| one.ranks),
+        place: first
+            .site
+            .and_then(|site| profile.sites.get(site))
+            .map_or_else(|| "unknown".to_owned(), Site::place),
+        bucket: bytes_of(first.bucket),
+        datatype: first.datatype.clone(),
+        operator: first.operator.clone(),
+        callers: callers.len(),
+        total: total(group, callers.len()),
+    })
 }
 
 /// The JSON of a summary.
