@@ -194,16 +194,13 @@ unsafe fn count<N: Number>(
         let key = Key::new(function, state.map(|state| state.id), amount, class, operator);
         let ended = Ended { site, ticks, amount };
         let is_programs = tracer.table.add(key, ended, |site| site != 0 && site::is_own(site));
-        if let (Some(to), true) = (call.to, is_programs) {
-            if to != mpi_sys::MPI_PROC_NULL {
-                let peers = state.map(State::peers);
-                tracer.messages.add(
-                    peers
-                        .zip(u32::try_from(to).ok())
-                        .and_then(|(peers, to)| peers.world_rank(to)),
-                    amount,
-                );
-            }
+        if let Some(to) = call.to
+            && is_programs
+            && to != mpi_sys::MPI_PROC_NULL
+        {
+            let peers = state.map(State::peers).zip(u32::try_from(to).ok());
+            let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
+            tracer.messages.add(receiver, amount);
         }
     }
 }

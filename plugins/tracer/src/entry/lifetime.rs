@@ -69,10 +69,12 @@ unsafe extern "C" fn abort(comm: MPI_Comm, code: c_int) -> c_int {
     unsafe { library!(PMPI_Abort(comm => MPI_Comm, code => c_int)) }
 }
 
-/// Counts from now on (1 and above) or no more (0), as the standard proposes for profilers. (The further arguments that a program may give
-/// are passed where a caller that knows only the first one leaves them.)
-#[unsafe(no_mangle)]
-unsafe extern "C" fn MPI_Pcontrol(level: c_int) -> c_int {
+// Counts from now on (1 and above) or no more (0), as the standard proposes for profilers. Further arguments, which a program may give, lie
+// behind the first and are not looked at.
+exported!(MPI_Pcontrol(level: c_int) = control);
+exported!(PMPI_Pcontrol(level: c_int) = control);
+
+unsafe extern "C" fn control(level: c_int) -> c_int {
     start::enable(level != 0);
     0
 }
