@@ -5,13 +5,14 @@
 //! * [`places`]: call sites as lines of the source.
 //! * [`store`]: the profile as one SQLite file.
 //! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
-//! * [`text`], [`listing`], [`mix`]: renderings.
+//! * [`text`], [`html`], [`listing`], [`mix`]: renderings.
 //!
 //! It counts nothing itself: `plugins/tracer` does.
 
 pub mod command;
 pub mod efficiency;
 pub mod gather;
+pub mod html;
 pub mod listing;
 mod members;
 pub mod mix;

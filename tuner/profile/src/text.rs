@@ -90,7 +90,7 @@ fn ranks(summary: &Summary) -> String {
 }
 
 /// Bytes or requests of calls; `-` for functions that have neither.
-fn amount(total: &Total) -> String {
+pub(crate) fn amount(total: &Total) -> String {
     match kind(&total.function) {
         Kind::Completion if total.requests > 0 => format!("{} req", total.requests),
         Kind::Completion | Kind::Communicator => "-".to_owned(),
@@ -163,7 +163,7 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Sizes of a call: one number if all are equal, else the bucket.
-fn size(one: &OfKind) -> String {
+pub(crate) fn size(one: &OfKind) -> String {
     if matches!(kind(&one.total.function), Kind::Completion | Kind::Communicator) {
         return "-".to_owned();
     }
@@ -176,17 +176,21 @@ fn size(one: &OfKind) -> String {
     }
 }
 
+/// Operator and class of the datatype.
+pub(crate) fn types(one: &OfKind) -> String {
+    let operator = one.operator.trim_start_matches("MPI_").to_ascii_lowercase();
+    match (one.datatype.as_str(), operator.as_str()) {
+        (datatype, "") => datatype.to_owned(),
+        (datatype, operator) => format!("{operator} {datatype}"),
+    }
+}
+
 fn calls(summary: &Summary) -> String {
     let mut table = plain(
         &["comm", "function", "size", "type", "calls", "time", "waiting", "place"],
         &[2, 4, 5, 6],
     );
     for one in &summary.calls {
-        let operator = one.operator.trim_start_matches("MPI_").to_ascii_lowercase();
-        let datatype = match (one.datatype.as_str(), operator.as_str()) {
-            (datatype, "") => datatype.to_owned(),
-            (datatype, operator) => format!("{operator} {datatype}"),
-        };
         table.add_row(vec![
             if one.communicator.is_empty() {
                 "-".to_owned()
@@ -195,7 +199,7 @@ fn calls(summary: &Summary) -> String {
             },
             one.total.function.trim_start_matches("MPI_").to_owned(),
             size(one),
-            datatype,
+            types(one),
             one.total.calls.to_string(),
             seconds(one.total.seconds),
             seconds(one.total.waiting),
@@ -241,7 +245,7 @@ fn messages(summary: &Summary) -> String {
 }
 
 /// What is not in the numbers.
-fn foot(summary: &Summary) -> String {
+pub(crate) fn foot(summary: &Summary) -> String {
     let mut out = String::new();
     let list = |ranks: &[u32]| {
         let some: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();

@@ -59,6 +59,9 @@ pub struct Show {
     /// Format of standard output.
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,
+    /// Write the HTML page to this file instead.
+    #[arg(long, value_name = "FILE", conflicts_with = "mix")]
+    pub html: Option<PathBuf>,
     /// Write the call mix, for `kilter tune --mix`, into this file instead.
     #[arg(long, value_name = "FILE")]
     pub mix: Option<PathBuf>,

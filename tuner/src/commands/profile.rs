@@ -12,7 +12,7 @@ use kilter_bench::launch::interrupt;
 use kilter_bench::programs::Programs;
 use kilter_model::config::library::{self, Library};
 use kilter_profiling::profile::Profile;
-use kilter_profiling::{command, gather, listing, mix, places, store, summary, text};
+use kilter_profiling::{command, gather, html, listing, mix, places, store, summary, text};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -35,6 +35,11 @@ pub(super) fn run(typed: cli::Profile) -> anyhow::Result<Status> {
 
 fn show(typed: &ProfileShow) -> anyhow::Result<Status> {
     let profile = store::read(&typed.file)?;
+    if let Some(file) = &typed.html {
+        let page = html::render(&summary::of(&profile))?;
+        std::fs::write(file, page).with_context(|| format!("--html: `{}` cannot be written", file.display()))?;
+        return Ok(Status::Holds);
+    }
     let Some(file) = &typed.mix else {
         print(&rendered(&profile, typed.format)?)?;
         return Ok(Status::Holds);
