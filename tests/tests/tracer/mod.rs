@@ -349,7 +349,10 @@ fn the_command_keeps_the_status_and_shows_what_was_counted() {
         let (code, _, stderr) = run(&["show", "p.db", "--html", "profile.html"]);
         assert_eq!(code, Some(0), "{stderr}");
         let page = std::fs::read_to_string(folder.path().join("profile.html")).unwrap();
-        assert!(page.contains("<h1>Parallel efficiency ") && page.contains("MPI_Allreduce"), "{mpi:?}");
+        assert!(
+            page.contains("<h1>Parallel efficiency ") && page.contains("MPI_Allreduce"),
+            "{mpi:?}"
+        );
         let (code, _, stderr) = run(&["show", "p.db", "--mix", "mix.toml"]);
         assert_eq!(code, Some(0), "{stderr}");
         let mix = kilter_model::config::mix::Mix::load(&folder.path().join("mix.toml")).unwrap();

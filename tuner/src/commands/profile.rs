@@ -82,7 +82,7 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
         (tracer, preloaded.as_deref()),
         &variables,
     );
-    tracing_line(&spec);
+    eprintln!("kilter: {spec}");
     let status = execute(&spec)?;
     let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     let gathered = gather::gather(&scratch.directory);
@@ -106,10 +106,6 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
     print(&rendered(&profile, typed.format)?)?;
     eprintln!("kilter: the profile is in `{}`", typed.out.display());
     Ok(Status::Command(u8::try_from(status).unwrap_or(u8::MAX)))
-}
-
-fn tracing_line(spec: &CommandSpec) {
-    eprintln!("kilter: {spec}");
 }
 
 /// The tracer for the library of the command's launcher, and its description.
@@ -194,12 +190,13 @@ fn execute(spec: &CommandSpec) -> anyhow::Result<ExitStatus> {
             return Ok(status);
         }
         let signal = interrupt::received(interrupt::flag()).and_then(|signal| Signal::try_from(signal).ok());
-        if let (Some(signal), Ok(process)) = (signal, i32::try_from(child.id())) {
-            if signal != Signal::SIGINT && passed_on != Some(signal) {
-                // A process that has just ended needs no signal.
-                let _ = kill(Pid::from_raw(process), signal);
-                passed_on = Some(signal);
-            }
+        if let (Some(signal), Ok(process)) = (signal, i32::try_from(child.id()))
+            && signal != Signal::SIGINT
+            && passed_on != Some(signal)
+        {
+            // A process that has just ended needs no signal.
+            let _ = kill(Pid::from_raw(process), signal);
+            passed_on = Some(signal);
         }
         std::thread::sleep(PAUSE);
     }
