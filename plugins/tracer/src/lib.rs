@@ -16,7 +16,7 @@
 //! * [`table`], [`key`], [`matrix`]: the counts, in memory of a fixed size.
 //! * [`communicator`], [`members`], [`datatype`], [`functions`], [`site`]: what calls are told apart by.
 //! * [`thread`], [`clock`]: where a call comes from, and how long it takes.
-//! * [`start`], [`settings`], [`write`]: from `MPI_Init` to the file.
+//! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
 mod clock;
 mod communicator;

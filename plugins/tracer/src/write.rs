@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use kilter_protocol::calls::{self, Calls, Communicator, EXTENSION, End, Kind, Line, Messages, Rank, Site};
+use kilter_protocol::calls::{self, Calls, Communicator, EXTENSION, End, Line, Messages, Rank, Site};
 
 use crate::clock::Moment;
 use crate::communicator::{self, State};
@@ -115,21 +115,21 @@ fn described(state: &State) -> Communicator {
 
 fn calls_of(counts: Counts, site: Option<u32>, seconds_of_tick: f64) -> Calls {
     let function = Function::name_of(counts.key.function());
-    let completes = calls::kind(function) == Kind::Completion;
+    let has_requests = calls::counts_requests(function);
     let seconds = |ticks: u64| ticks as f64 * seconds_of_tick;
     Calls {
         communicator: counts.key.communicator(),
         function: function.to_owned(),
         site,
-        bucket: if completes { 0 } else { counts.key.bucket() },
+        bucket: if has_requests { 0 } else { counts.key.bucket() },
         datatype: datatype::class_name(counts.key.class()).map(str::to_owned),
         operator: datatype::operator_name(counts.key.operator()).map(str::to_owned),
         calls: counts.calls,
         seconds: seconds(counts.ticks),
         shortest: seconds(counts.shortest),
         longest: seconds(counts.longest),
-        bytes: if completes { 0 } else { counts.amount },
-        requests: if completes { counts.amount } else { 0 },
+        bytes: if has_requests { 0 } else { counts.amount },
+        requests: if has_requests { counts.amount } else { 0 },
     }
 }
 

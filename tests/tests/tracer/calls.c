@@ -60,6 +60,17 @@ int main(int argc, char **argv) {
     MPI_Iallreduce(in, out, 8, MPI_DOUBLE, MPI_SUM, half, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 
+    /* A persistent send to this rank itself, started twice. */
+    MPI_Request persistent[2];
+    MPI_Send_init(to, 20, MPI_CHAR, 0, 4, MPI_COMM_SELF, &persistent[0]);
+    MPI_Recv_init(from, 20, MPI_CHAR, 0, 4, MPI_COMM_SELF, &persistent[1]);
+    for (int i = 0; i < 2; ++i) {
+        MPI_Startall(2, persistent);
+        MPI_Waitall(2, persistent, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&persistent[0]);
+    MPI_Request_free(&persistent[1]);
+
     /* Not counted. */
     MPI_Pcontrol(0);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use kilter_profiling::gather::gather;
 use kilter_profiling::profile::Profile;
-use kilter_protocol::calls::{DIRECTORY_VARIABLE, Kind, MEMORY_VARIABLE, kind};
+use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE, counts_requests};
 use kilter_tests::{left_out, program};
 
 use crate::dropin::job::{Deployed, Mpi, Output, rule};
@@ -43,7 +43,7 @@ fn counts(profile: &Profile) -> Counts<'_> {
         let communicator = calls
             .communicator
             .map_or("", |number| profile.communicators[number].name.as_str());
-        let amount = if kind(&calls.function) == Kind::Completion {
+        let amount = if counts_requests(&calls.function) {
             calls.requests
         } else {
             calls.bytes
@@ -70,7 +70,10 @@ fn expected() -> Counts<'static> {
         (("world", "MPI_Recv"), (4 * 7, 4 * 700)),
         (("world", "MPI_Isend"), (4 * 3, 4 * 150)),
         (("world", "MPI_Irecv"), (4 * 3, 4 * 600)),
-        (("", "MPI_Waitall"), (4 * 3, 4 * 6)),
+        (("", "MPI_Waitall"), (4 * 5, 4 * 10)),
+        (("", "MPI_Startall"), (4 * 2, 4 * 4)),
+        (("self", "MPI_Send_init"), (4, 4 * 20)),
+        (("self", "MPI_Recv_init"), (4, 4 * 20)),
         (("", "MPI_Wait"), (4, 4)),
     ]);
     for (half, twin) in [("0-2:2", "0-2:2#2"), ("1-3:2", "1-3:2#2")] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kilter_protocol::calls::{Kind, kind};
+use kilter_protocol::calls::{Kind, counts_requests, kind};
 
 use crate::profile::Profile;
 
@@ -32,7 +32,7 @@ pub fn text(profile: &Profile) -> String {
         sum.seconds += calls.seconds;
         sum.bytes = sum.bytes.saturating_add(calls.bytes);
         sum.requests = sum.requests.saturating_add(calls.requests);
-        sum.has_bytes |= matches!(kind(&calls.function), Kind::Begin | Kind::Message | Kind::Collective);
+        sum.has_bytes |= !counts_requests(&calls.function) && kind(&calls.function) != Kind::Communicator;
     }
     for rank in &profile.ranks {
         let _ = writeln!(out, "\nactivity on process rank {}", rank.rank);

@@ -68,7 +68,7 @@ pub struct Total {
     pub waiting: f64,
     /// Bytes of all calls.
     pub bytes: u64,
-    /// Requests that calls which complete operations were given.
+    /// Requests that calls were given which start or complete operations.
     pub requests: u64,
     /// Seconds of the rank with the fewest.
     pub least: f64,

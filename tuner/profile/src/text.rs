@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kilter_protocol::calls::{Kind, kind};
+use kilter_protocol::calls::{Kind, counts_requests, kind};
 use kilter_render::format::{bytes, count, percent, seconds};
 use kilter_render::table::{plain, printable, trimmed};
 
@@ -92,7 +92,7 @@ fn ranks(summary: &Summary) -> String {
 /// Bytes or requests of calls; `-` for functions that have neither.
 pub(crate) fn amount(total: &Total) -> String {
     match kind(&total.function) {
-        Kind::Completion if total.requests > 0 => format!("{} req", total.requests),
+        _ if total.requests > 0 => format!("{} req", total.requests),
         Kind::Completion | Kind::Communicator => "-".to_owned(),
         _ => bytes(total.bytes),
     }
@@ -164,7 +164,8 @@ fn shortened(text: &str, most: usize) -> String {
 
 /// Sizes of a call: one number if all are equal, else the bucket.
 pub(crate) fn size(one: &OfKind) -> String {
-    if matches!(kind(&one.total.function), Kind::Completion | Kind::Communicator) {
+    let function = &one.total.function;
+    if counts_requests(function) || kind(function) == Kind::Communicator {
         return "-".to_owned();
     }
     let (low, high) = one.bucket;

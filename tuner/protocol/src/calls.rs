@@ -117,7 +117,7 @@ pub struct Calls {
     pub longest: f64,
     /// Bytes of all calls together. See `docs/manual/profile.md` for the bytes of each function.
     pub bytes: u64,
-    /// Requests that calls which complete operations were given; 0 for other calls.
+    /// Requests that calls were given which start or complete operations; 0 for other calls.
     pub requests: u64,
 }
 
@@ -173,6 +173,12 @@ pub enum Kind {
     Completion,
     /// A call that makes or frees communicators.
     Communicator,
+}
+
+/// True if calls of this function are counted by their requests instead of bytes.
+#[must_use]
+pub fn counts_requests(function: &str) -> bool {
+    kind(function) == Kind::Completion || function.starts_with("MPI_Start")
 }
 
 /// Kind of the function of this name.
@@ -237,6 +243,8 @@ mod tests {
         ] {
             for name in names {
                 assert_eq!(kind(name), expected, "{name}");
+                let has_requests = expected == Kind::Completion || name == "MPI_Startall";
+                assert_eq!(counts_requests(name), has_requests, "{name}");
             }
         }
     }
