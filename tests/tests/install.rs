@@ -56,6 +56,7 @@ fn what_is_installed_works_for_another_user_and_goes_whole() {
         "share/doc/kilter/THIRD-PARTY.txt",
         "libexec/kilter/openmpi-4.1/libkilter.so",
         "libexec/kilter/openmpi-4.1/libkilter_progress.so",
+        "libexec/kilter/openmpi-4.1/libkilter_tracer.so",
     ] {
         assert!(prefix.join(file).is_file(), "{file}");
     }

@@ -1,9 +1,10 @@
-//! The programs and libraries that an MPI job runs, each by itself: the worker, the drop-in, the progress thread and the virtual cluster.
+//! The programs and libraries that an MPI job runs, each by itself: the worker, the drop-in, the progress thread, the tracer and the virtual cluster.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod dropin;
 mod progress;
+mod tracer;
 mod vcluster;
 mod worker;
 
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         dropin::python,
         dropin::replacement,
         progress,
+        tracer,
         vcluster,
     ])
 }

@@ -15,6 +15,7 @@ mod list;
 mod measure;
 mod overlap;
 mod place;
+mod profile;
 mod query;
 mod report;
 mod rollback;
@@ -34,6 +35,7 @@ pub use list::{List, ListFormat, Listed};
 pub use measure::{CacheChoice, CorrectionChoice, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice};
 pub use overlap::{ModelChoice, Overlap};
 pub use place::Place;
+pub use profile::{Profile, ProfileFormat, Run as ProfileRun, Show as ProfileShow, Stored};
 pub use query::{Queried, Query, QueryFormat};
 pub use report::Render;
 pub use rollback::Rollback;
@@ -122,6 +124,11 @@ pub enum Command {
     /// Reads MPT's MPI_STATS, Open MPI's SPC, MPICH's counts of algorithms, UCX's statistics, Intel's APS charts, and counts and times of
     /// MPI calls. The form is recognised by the content, also within a job's output. Exit status: 0 no advice, 1 advice, 2 error.
     Advise(Advise),
+    /// Run an MPI program, and count and time its MPI calls: by communicator, function, size and place, with the time spent waiting.
+    ///
+    /// `kilter profile -- mpirun -n 4 ./program` writes one SQLite file and prints it; `kilter profile show FILE` prints it again, as text,
+    /// JSON, or the call mix for `kilter tune --mix`. Exit status: that of the program; 2 if its calls could not be counted.
+    Profile(Profile),
     /// Check every algorithm of a plugin for correct results on this library.
     ///
     /// Results are compared byte by byte with a sequential reference, and stored: `kilter tune` deploys only rows that passed.

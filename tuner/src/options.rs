@@ -182,7 +182,8 @@ fn root(typed: &str, ranks: usize) -> Result<Root, OptionError> {
     }
 }
 
-fn own_directory() -> Result<PathBuf, OptionError> {
+/// Directory of `kilter` itself.
+pub(crate) fn own_directory() -> Result<PathBuf, OptionError> {
     std::env::current_exe()
         .ok()
         .and_then(|path| path.parent().map(Path::to_path_buf))

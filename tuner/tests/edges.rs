@@ -25,6 +25,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["kilter-algorithms", "kilter-model", "kilter-protocol", "kilter-stats"],
     ),
     (
+        "kilter-profiling",
+        &["kilter-bench", "kilter-model", "kilter-protocol", "kilter-render"],
+    ),
+    (
         "kilter-search",
         &[
             "kilter-algorithms",
@@ -103,6 +107,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-model",
             "kilter-overlap",
             "kilter-profile",
+            "kilter-profiling",
             "kilter-protocol",
             "kilter-render",
             "kilter-report",
@@ -139,6 +144,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("kilter-example", &["kilter-abi", "kilter-mpi"]),
     ("kilter-progress", &["kilter-mpi"]),
+    ("kilter-tracer", &["kilter-mpi", "kilter-protocol"]),
     (
         "kilter-verify",
         &[
@@ -174,6 +180,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-search", &["kilter-fixtures"]),
     ("kilter-emit", &["kilter-fixtures"]),
     ("kilter-overlap", &["kilter-fixtures"]),
+    ("kilter-profiling", &["kilter-fixtures"]),
     ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),
     ("kilter", &["kilter-fixtures"]),
     (
@@ -186,6 +193,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
             "kilter-fixtures",
             "kilter-model",
             "kilter-profile",
+            "kilter-profiling",
             "kilter-protocol",
         ],
     ),

@@ -180,7 +180,8 @@ pub fn mpi_family() -> u32 {
 
 /// Bytes that a message of `MPI_BYTE` brought; `None` where the library cannot tell.
 #[inline]
-pub(crate) fn received_bytes(status: &MPI_Status) -> Option<usize> {
+#[must_use]
+pub fn received_bytes(status: &MPI_Status) -> Option<usize> {
     // SAFETY: the status was filled by the library.
     usize::try_from(unsafe { kilter_received_bytes(status) }).ok()
 }

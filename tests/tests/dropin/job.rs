@@ -126,7 +126,7 @@ impl Mpi {
     fn how(self) -> String {
         match self {
             Mpi::OpenMpi => {
-                "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress".to_owned()
+                "cargo build -p kilter-dropin -p kilter-collectives -p kilter-example -p kilter-progress -p kilter-tracer".to_owned()
             }
             Mpi::Mpich => "KILTER_CARGO_PROFILE=dev scripts/build --mpi mpich-4.0 -p kilter-example".to_owned(),
             Mpi::Brought(name) => {

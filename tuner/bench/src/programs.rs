@@ -199,6 +199,11 @@ impl Programs {
         self.beside(PROGRESS_LIBRARY)
     }
 
+    /// The library that counts a program's calls; an error if it does not lie beside the worker.
+    pub fn tracer(&self) -> anyhow::Result<PathBuf> {
+        self.beside("libkilter_tracer.so")
+    }
+
     /// The MPI program that verifies the rows of a plugin; an error if it does not lie beside the worker.
     pub fn verifier(&self) -> anyhow::Result<PathBuf> {
         self.beside("kilter-verify")

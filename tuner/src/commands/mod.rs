@@ -14,6 +14,7 @@ mod list;
 mod list_json;
 mod measuring;
 mod overlap;
+mod profile;
 mod query;
 mod report;
 mod resume_key;
@@ -41,6 +42,8 @@ pub enum Status {
     Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
+    /// Status of the command that was profiled.
+    Command(u8),
 }
 
 impl From<Status> for ExitCode {
@@ -49,7 +52,7 @@ impl From<Status> for ExitCode {
             Status::Holds => ExitCode::SUCCESS,
             Status::Violations => ExitCode::from(1),
             Status::Unfit => ExitCode::from(2),
-            Status::Interrupted(status) => ExitCode::from(status),
+            Status::Interrupted(status) | Status::Command(status) => ExitCode::from(status),
         }
     }
 }
@@ -91,6 +94,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Query(typed) => query::run(&typed),
         Command::Compare(typed) => compare::run(&typed),
         Command::Advise(typed) => advise::run(&typed),
+        Command::Profile(typed) => profile::run(typed),
         Command::VerifyAlgorithms(typed) => verify_algorithms::run(typed),
         Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }

@@ -1,0 +1,121 @@
+//! The clock of calls. Where the processor's counter runs at one rate in all states, it is read, which takes a fraction of the time of
+//! `clock_gettime`; the system's clock says at the end how long its ticks were.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// True if [`ticks`] reads the processor's counter.
+static COUNTER: AtomicBool = AtomicBool::new(false);
+
+/// Nanoseconds of the system's clock, which is not set.
+pub(crate) fn nanoseconds() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    (time.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(time.tv_nsec as u64)
+}
+
+/// Chooses the clock.
+pub(crate) fn choose() {
+    COUNTER.store(counter::is_steady(), Ordering::Relaxed);
+}
+
+/// The clock now.
+#[inline(always)]
+pub(crate) fn ticks() -> u64 {
+    if COUNTER.load(Ordering::Relaxed) {
+        counter::read()
+    } else {
+        nanoseconds()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod counter {
+    use std::arch::x86_64::{__cpuid, _rdtsc};
+
+    /// The counter's value.
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { _rdtsc() }
+    }
+
+    /// True if the counter is invariant (AMD64 Architecture Programmer's Manual 3, CPUID 8000_0007).
+    #[allow(unused_unsafe, reason = "whether the instruction is safe depends on the compiler")]
+    pub(super) fn is_steady() -> bool {
+        const LEAVES: u32 = 0x8000_0000;
+        const POWER: u32 = LEAVES + 7;
+        // SAFETY: every x86-64 processor has the instruction.
+        unsafe { __cpuid(LEAVES).eax >= POWER && __cpuid(POWER).edx & (1 << 8) != 0 }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod counter {
+    /// Never called.
+    pub(super) fn read() -> u64 {
+        0
+    }
+
+    /// No counter is known here.
+    pub(super) fn is_steady() -> bool {
+        false
+    }
+}
+
+/// A moment on both clocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    ticks: u64,
+    nanoseconds: u64,
+}
+
+impl Moment {
+    pub(crate) fn now() -> Moment {
+        Moment {
+            ticks: ticks(),
+            nanoseconds: nanoseconds(),
+        }
+    }
+
+    /// Seconds since another moment.
+    pub(crate) fn seconds_since(self, earlier: Moment) -> f64 {
+        self.nanoseconds.saturating_sub(earlier.nanoseconds) as f64 * 1e-9
+    }
+
+    /// Seconds of a tick, by the time since another moment.
+    pub(crate) fn seconds_of_tick(self, earlier: Moment) -> f64 {
+        let ticks = self.ticks.saturating_sub(earlier.ticks);
+        if ticks == 0 {
+            1e-9
+        } else {
+            self.seconds_since(earlier) / ticks as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn ticks_are_seconds_by_the_systems_clock() {
+        for steady in [false, counter::is_steady()] {
+            COUNTER.store(steady, Ordering::Relaxed);
+            let begin = Moment::now();
+            let first = ticks();
+            std::thread::sleep(Duration::from_millis(20));
+            let took = ticks() - first;
+            let end = Moment::now();
+            let seconds = took as f64 * end.seconds_of_tick(begin);
+            assert!(
+                seconds >= 0.0199 && seconds <= end.seconds_since(begin) * 1.01,
+                "{seconds}"
+            );
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The exported functions, each as `MPI_X` and as `PMPI_X`.
+//!
+//! * [`messages`]: sends, receives, probes.
+//! * [`complete`]: calls that complete operations.
+//! * [`collectives`]: collectives, blocking and not.
+//! * [`communicators`]: calls that make and free communicators.
+//! * [`lifetime`]: `MPI_Init`, `MPI_Abort`, `MPI_Pcontrol`.
+
+mod collectives;
+mod communicators;
+mod complete;
+mod lifetime;
+mod messages;
+
+use std::ffi::c_void;
+
+use kilter_mpi::MPI_Datatype;
+
+type In = *const c_void;
+type Out = *mut c_void;
+type Types = *const MPI_Datatype;
+
+/// Calls the library's function of this name with these values of these types: never by its name, which is this object's too.
+macro_rules! library {
+    ($pmpi:ident($($value:expr => $type:ty),* $(,)?)) => {{
+        static REAL: kilter_mpi::Real = kilter_mpi::Real::new(concat!(stringify!($pmpi), "\0"));
+        let real: unsafe extern "C" fn($($type),*) -> std::ffi::c_int = std::mem::transmute(REAL.address());
+        real($($value),*)
+    }};
+}
+use library;
+
+/// Exports a name for a function of the same arguments. On x86-64 the return address is kept for it first.
+#[cfg(target_arch = "x86_64")]
+macro_rules! exported {
+    ($name:ident ($($argument:ident: $type:ty),*) = $function:ident) => {
+        #[allow(clippy::too_many_arguments, reason = "MPI's functions have as many as they have")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
+            std::arch::naked_asm!(
+                "mov rax, qword ptr [rip + kilter_tracer_thread@GOTTPOFF]",
+                "mov r11, qword ptr [rsp]",
+                "mov qword ptr fs:[rax], r11",
+                "jmp {function}",
+                function = sym $function,
+            )
+        }
+    };
+}
+
+/// Exports a name for a function of the same arguments.
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! exported {
+    ($name:ident ($($argument:ident: $type:ty),*) = $function:ident) => {
+        #[allow(clippy::too_many_arguments, reason = "MPI's functions have as many as they have")]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
+            // SAFETY: the same contract, which is MPI's.
+            unsafe { $function($($argument),*) }
+        }
+    };
+}
+use exported;
+
+/// One function, under both names: the library's, which is counted as `$call`.
+macro_rules! form {
+    ($function:ident $mpi:ident $pmpi:ident ($($argument:ident: $type:ty),*) $call:tt) => {
+        $crate::entry::exported!($mpi($($argument: $type),*) = counted);
+        $crate::entry::exported!($pmpi($($argument: $type),*) = counted);
+
+        #[allow(clippy::too_many_arguments, reason = "MPI's functions have as many as they have")]
+        unsafe extern "C" fn counted($($argument: $type),*) -> std::ffi::c_int {
+            let begun = $crate::record::Begun::now();
+            // SAFETY: the caller's call is valid, and what it names lives until it has returned.
+            unsafe {
+                let code = $crate::entry::library!($pmpi($($argument => $type),*));
+                #[allow(unused_parens, reason = "the expression comes in parentheses")]
+                begun.end::<N>($crate::functions::Function::$function, code, || $call);
+                code
+            }
+        }
+    };
+}
+use form;
+
+/// Functions that take these arguments, in both forms, with the expression that says what is counted. `N` stands for the type of a count, `D`
+/// for that of a displacement.
+macro_rules! counted {
+    ($($arguments:tt => $call:tt: $($function:ident $mpi:ident $pmpi:ident $mpi_c:ident $pmpi_c:ident),* $(,)?;)*) => {$($(
+        const _: () = {
+            type N = std::ffi::c_int;
+            #[allow(dead_code, reason = "not every function has one")]
+            type D = std::ffi::c_int;
+            $crate::entry::form!($function $mpi $pmpi $arguments $call);
+        };
+        #[cfg(large_counts)]
+        const _: () = {
+            type N = mpi_sys::MPI_Count;
+            #[allow(dead_code, reason = "not every function has one")]
+            type D = mpi_sys::MPI_Aint;
+            $crate::entry::form!($function $mpi_c $pmpi_c $arguments $call);
+        };
+    )*)*};
+}
+use counted;
+
+/// Functions without counts.
+macro_rules! without_counts {
+    ($($function:ident $mpi:ident $pmpi:ident $arguments:tt => $call:tt;)*) => {$(
+        const _: () = {
+            type N = std::ffi::c_int;
+            $crate::entry::form!($function $mpi $pmpi $arguments $call);
+        };
+    )*};
+}
+use without_counts;

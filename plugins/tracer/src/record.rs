@@ -1,0 +1,259 @@
+//! What a call is counted as.
+//!
+//! A call within a call of MPI is not counted again: the Fortran layer calls `PMPI_X` in `MPI_X`, libraries call `PMPI_Y` in `MPI_X`, and the
+//! drop-in's algorithms send messages inside of a collective.
+
+use std::sync::atomic::Ordering;
+
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
+
+use crate::clock;
+use crate::communicator::{self, State};
+use crate::datatype;
+use crate::functions::Function;
+use crate::key::Key;
+use crate::site;
+use crate::start::{self, Tracer};
+use crate::table::Ended;
+use crate::thread;
+
+/// A count or displacement of either form of a function.
+pub(crate) trait Number: Copy {
+    /// The number; a negative one is 0.
+    fn unsigned(self) -> u64;
+}
+
+impl Number for i32 {
+    #[inline]
+    fn unsigned(self) -> u64 {
+        u64::try_from(self).unwrap_or(0)
+    }
+}
+
+impl Number for i64 {
+    #[inline]
+    fn unsigned(self) -> u64 {
+        u64::try_from(self).unwrap_or(0)
+    }
+}
+
+/// Data of a call.
+#[derive(Clone, Copy)]
+pub(crate) enum Data<N> {
+    /// None.
+    Nothing,
+    /// So many elements.
+    Elements(N, MPI_Datatype),
+    /// A block of so many elements for each rank.
+    Blocks(N, MPI_Datatype),
+    /// A list of counts, one for each rank.
+    List(*const N, MPI_Datatype),
+    /// A list of counts and a list of types, one each for each rank.
+    Lists(*const N, *const MPI_Datatype),
+    /// So many bytes of a message that was received, of this type.
+    Received(u64, MPI_Datatype),
+    /// So many requests.
+    Requests(N),
+}
+
+/// A call, as far as it is counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<N> {
+    pub(crate) comm: Option<MPI_Comm>,
+    pub(crate) data: Data<N>,
+    pub(crate) op: Option<MPI_Op>,
+    /// Rank to which a message is sent.
+    pub(crate) to: Option<i32>,
+    /// Root, and what it passes instead of `data`.
+    pub(crate) root: Option<(i32, Data<N>)>,
+}
+
+impl<N: Number> Call<N> {
+    #[inline]
+    pub(crate) fn without_communicator(data: Data<N>) -> Call<N> {
+        Call {
+            comm: None,
+            data,
+            op: None,
+            to: None,
+            root: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on(comm: MPI_Comm, data: Data<N>) -> Call<N> {
+        Call {
+            comm: Some(comm),
+            ..Call::without_communicator(data)
+        }
+    }
+
+    #[inline]
+    pub(crate) fn to(self, to: i32) -> Call<N> {
+        Call { to: Some(to), ..self }
+    }
+
+    #[inline]
+    pub(crate) fn with(self, op: MPI_Op) -> Call<N> {
+        Call { op: Some(op), ..self }
+    }
+
+    #[inline]
+    pub(crate) fn at_root(self, root: i32, data: Data<N>) -> Call<N> {
+        Call {
+            root: Some((root, data)),
+            ..self
+        }
+    }
+}
+
+/// A call that has begun.
+pub(crate) struct Begun {
+    tracer: Option<&'static Tracer>,
+    site: usize,
+    ticks: u64,
+}
+
+impl Begun {
+    /// Begins a call.
+    #[inline(always)]
+    pub(crate) fn now() -> Begun {
+        // SAFETY: the state of this thread, which nobody else looks at.
+        unsafe {
+            let thread = thread::current();
+            let outermost = (*thread).depth == 0;
+            (*thread).depth += 1;
+            let tracer = if outermost { start::active() } else { None };
+            Begun {
+                tracer,
+                site: (*thread).site,
+                ticks: if tracer.is_some() { clock::ticks() } else { 0 },
+            }
+        }
+    }
+
+    /// True if the call is counted.
+    #[inline(always)]
+    pub(crate) fn is_counted(&self) -> bool {
+        self.tracer.is_some()
+    }
+
+    /// Ends a call that returned `code`, and counts it.
+    ///
+    /// # Safety
+    /// The call was valid if it returned 0, and its communicator and types still are.
+    #[inline(always)]
+    pub(crate) unsafe fn end<N: Number>(self, function: Function, code: i32, call: impl FnOnce() -> Call<N>) {
+        // SAFETY: by this function's contract.
+        unsafe { self.end_on(function, code, None, call) }
+    }
+
+    /// The same, on a communicator that is gone and was looked up before.
+    ///
+    /// # Safety
+    /// As for [`Begun::end`].
+    #[inline(always)]
+    pub(crate) unsafe fn end_on<N: Number>(
+        self,
+        function: Function,
+        code: i32,
+        known: Option<&'static State>,
+        call: impl FnOnce() -> Call<N>,
+    ) {
+        if let Some(tracer) = self.tracer {
+            let ticks = clock::ticks().wrapping_sub(self.ticks);
+            if code == 0 {
+                let call = call();
+                // SAFETY: by this function's contract.
+                unsafe {
+                    let state = known.or_else(|| call.comm.and_then(|comm| communicator::look_up(comm)));
+                    count(tracer, (function, state), (self.site, ticks), &call);
+                }
+            } else {
+                tracer.failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
+        unsafe { (*thread::current()).depth -= 1 };
+    }
+}
+
+/// # Safety
+/// The call was valid, and its communicator and types still are.
+#[inline]
+unsafe fn count<N: Number>(
+    tracer: &Tracer,
+    (function, state): (Function, Option<&State>),
+    (site, ticks): (usize, u64),
+    call: &Call<N>,
+) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let (amount, class) = amount(state, call);
+        let operator = call.op.map_or(0, datatype::operator);
+        let key = Key::new(function, state.map(|state| state.id), amount, class, operator);
+        let ended = Ended { site, ticks, amount };
+        let is_programs = tracer.table.add(key, ended, |site| site != 0 && site::is_own(site));
+        if let Some(to) = call.to
+            && is_programs
+            && to != mpi_sys::MPI_PROC_NULL
+        {
+            let peers = state.map(State::peers).zip(u32::try_from(to).ok());
+            let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
+            tracer.messages.add(receiver, amount);
+        }
+    }
+}
+
+/// Bytes or requests of a call, and the class of its type.
+///
+/// # Safety
+/// As for [`count`].
+#[inline]
+unsafe fn amount<N: Number>(state: Option<&State>, call: &Call<N>) -> (u64, u8) {
+    let data = match call.root {
+        // Roots of intercommunicators are negative: `MPI_ROOT` passes what a root does, `MPI_PROC_NULL` nothing.
+        Some((root, _)) if root == mpi_sys::MPI_PROC_NULL => Data::Nothing,
+        Some((root, data))
+            if root < 0
+                || state.is_some_and(|state| u32::try_from(root) == Ok(state.rank) && state.remote.is_none()) =>
+        {
+            data
+        }
+        _ => call.data,
+    };
+    if call.to == Some(mpi_sys::MPI_PROC_NULL) {
+        return (0, 0);
+    }
+    let ranks = || state.map_or(0, |state| u64::from(state.peers().count()));
+    // SAFETY: types are valid, and lists have an entry for each rank, by this function's contract.
+    unsafe {
+        match data {
+            Data::Nothing => (0, 0),
+            Data::Requests(count) => (count.unsigned(), 0),
+            Data::Received(bytes, datatype) => (bytes, datatype::element(datatype).class),
+            Data::Elements(count, datatype) => of(count.unsigned(), datatype),
+            Data::Blocks(count, datatype) => of(count.unsigned().saturating_mul(ranks()), datatype),
+            Data::List(counts, datatype) => {
+                let sum =
+                    (0..ranks() as usize).fold(0_u64, |sum, rank| sum.saturating_add((*counts.add(rank)).unsigned()));
+                of(sum, datatype)
+            }
+            Data::Lists(counts, types) => (0..ranks() as usize).fold((0, 0), |(sum, _): (u64, u8), rank| {
+                let (bytes, class) = of((*counts.add(rank)).unsigned(), *types.add(rank));
+                (sum.saturating_add(bytes), class)
+            }),
+        }
+    }
+}
+
+/// Bytes of so many elements, and the class of their type.
+///
+/// # Safety
+/// The type is valid.
+#[inline]
+unsafe fn of(count: u64, datatype: MPI_Datatype) -> (u64, u8) {
+    // SAFETY: by this function's contract.
+    let element = unsafe { datatype::element(datatype) };
+    (count.saturating_mul(element.bytes), element.class)
+}

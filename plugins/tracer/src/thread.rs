@@ -1,0 +1,87 @@
+//! The state of a thread: where its call comes from, how deep it is in MPI, and the communicators that it used last.
+//!
+//! On x86-64 it has a fixed place behind the thread's pointer (initial-exec), so that the exported functions can store their return address in
+//! two instructions, before any argument has moved.
+
+use crate::communicator::State;
+
+/// Communicators that a thread remembers, as a power of two.
+pub(crate) const WAYS: usize = 4;
+
+/// A communicator that a thread remembers.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Remembered {
+    pub(crate) generation: u64,
+    pub(crate) handle: usize,
+    /// Null or a state, which is never freed.
+    pub(crate) state: *const State,
+}
+
+/// State of a thread; zeros at its start.
+#[repr(C)]
+pub(crate) struct Thread {
+    /// Return address of the latest call; 0 where the exported functions do not store it.
+    pub(crate) site: usize,
+    /// Calls of MPI that this thread is in.
+    pub(crate) depth: u64,
+    pub(crate) remembered: [Remembered; WAYS],
+}
+
+#[cfg(target_arch = "x86_64")]
+mod place {
+    use super::Thread;
+
+    std::arch::global_asm!(
+        ".pushsection .tbss,\"awT\",@nobits",
+        ".globl kilter_tracer_thread",
+        ".hidden kilter_tracer_thread",
+        ".type kilter_tracer_thread, @object",
+        ".size kilter_tracer_thread, {size}",
+        ".p2align 4",
+        "kilter_tracer_thread:",
+        ".zero {size}",
+        ".popsection",
+        size = const size_of::<Thread>(),
+    );
+
+    /// This thread's state.
+    #[inline(always)]
+    pub(crate) fn current() -> *mut Thread {
+        let thread: *mut Thread;
+        // SAFETY: reads the thread's pointer and the distance of the variable from it, as the ABI says.
+        unsafe {
+            std::arch::asm!(
+                "mov {thread}, qword ptr fs:[0]",
+                "add {thread}, qword ptr [rip + kilter_tracer_thread@GOTTPOFF]",
+                thread = out(reg) thread,
+                options(nostack, pure, readonly),
+            );
+        }
+        thread
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod place {
+    use std::cell::UnsafeCell;
+
+    use super::{Remembered, Thread, WAYS};
+
+    thread_local! {
+        static THREAD: UnsafeCell<Thread> = const {
+            UnsafeCell::new(Thread {
+                site: 0,
+                depth: 0,
+                remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
+            })
+        };
+    }
+
+    /// This thread's state.
+    pub(crate) fn current() -> *mut Thread {
+        THREAD.with(UnsafeCell::get)
+    }
+}
+
+pub(crate) use place::current;

@@ -1,0 +1,320 @@
+//! From the ranks' files to a profile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use kilter_protocol::calls::{self, EXTENSION, Line};
+
+use crate::members;
+use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Site};
+
+/// Most members that a communicator may have.
+const MOST_RANKS: u32 = 1 << 24;
+
+/// Files that are no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherError {
+    /// A file or directory cannot be read.
+    #[error("`{}` cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// There is none.
+    #[error(
+        "no rank left its counts in `{}`: is the program linked with the MPI library dynamically, does it call MPI_Init, and can its nodes \
+         write to this directory? (--scratch DIR names another one)", directory.display()
+    )]
+    Nothing {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// A line is not the tracer's.
+    #[error("{}:{line}: {message}; libkilter_tracer.so and kilter must be of one build", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Line from 1.
+        line: usize,
+        /// Mistake.
+        message: String,
+    },
+    /// The end is missing.
+    #[error("{}: the file ends too soon: the disk may be full", path.display())]
+    Torn {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Several MPI programs ran.
+    #[error(
+        "{first} and {second} are both of rank {rank}: the command runs several MPI programs; profile them one at a time"
+    )]
+    Twice {
+        /// One file.
+        first: String,
+        /// The other one.
+        second: String,
+        /// Their rank.
+        rank: u32,
+    },
+}
+
+/// The lines of a rank.
+struct Found {
+    name: String,
+    rank: calls::Rank,
+    communicators: Vec<calls::Communicator>,
+    sites: Vec<calls::Site>,
+    calls: Vec<calls::Calls>,
+    messages: Vec<calls::Messages>,
+    end: calls::End,
+}
+
+/// Gathers the files of a directory. Command and status are the caller's to fill in.
+pub fn gather(directory: &Path) -> Result<Profile, GatherError> {
+    let cannot = |source| GatherError::Read {
+        path: directory.to_owned(),
+        source,
+    };
+    let mut found: BTreeMap<u32, Found> = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if !path.to_string_lossy().ends_with(&format!(".{EXTENSION}")) {
+            continue;
+        }
+        let one = read(&path)?;
+        let rank = one.rank.rank;
+        if let Some(other) = found.get(&rank) {
+            let mut names = [other.name.clone(), one.name];
+            names.sort();
+            let [first, second] = names;
+            return Err(GatherError::Twice { first, second, rank });
+        }
+        found.insert(rank, one);
+    }
+    let Some(first) = found.values().next() else {
+        return Err(GatherError::Nothing {
+            directory: directory.to_owned(),
+        });
+    };
+    let (library, world) = (first.rank.library.clone(), first.rank.ranks);
+    Ok(joined(found.into_values().collect(), library, world))
+}
+
+fn read(path: &Path) -> Result<Found, GatherError> {
+    let cannot = |source| GatherError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let wrong = |line: usize, message: String| GatherError::Line {
+        path: path.to_owned(),
+        line,
+        message,
+    };
+    let mut found: Option<Found> = None;
+    let mut complete = false;
+    for (number, text) in (1..).zip(BufReader::new(File::open(path).map_err(cannot)?).lines()) {
+        let text = text.map_err(cannot)?;
+        let line: Line = serde_json::from_str(&text).map_err(|error| wrong(number, error.to_string()))?;
+        if let Line::Rank(rank) = line {
+            if rank.v != calls::VERSION {
+                return Err(wrong(
+                    number,
+                    format!("version {}, and {} is read", rank.v, calls::VERSION),
+                ));
+            }
+            if rank.rank >= rank.ranks || rank.ranks > MOST_RANKS {
+                return Err(wrong(number, format!("rank {} of {}", rank.rank, rank.ranks)));
+            }
+            found = Some(Found {
+                name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                rank,
+                communicators: Vec::new(),
+                sites: Vec::new(),
+                calls: Vec::new(),
+                messages: Vec::new(),
+                end: calls::End::default(),
+            });
+            continue;
+        }
+        let Some(found) = found.as_mut() else {
+            return Err(wrong(number, "the first line is not the rank's".to_owned()));
+        };
+        match line {
+            Line::Rank(_) => {}
+            Line::Communicator(one) => found.communicators.push(one),
+            Line::Site(one) => found.sites.push(one),
+            Line::Calls(one) => found.calls.push(one),
+            Line::Messages(one) => found.messages.push(one),
+            Line::End(end) => {
+                found.end = end;
+                complete = true;
+            }
+        }
+    }
+    found
+        .filter(|_| complete)
+        .ok_or_else(|| GatherError::Torn { path: path.to_owned() })
+}
+
+fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {
+    let hosts: BTreeMap<u32, String> = found.iter().map(|one| (one.rank.rank, one.rank.host.clone())).collect();
+    let mut profile = Profile {
+        library,
+        world,
+        ..Profile::default()
+    };
+    let mut communicators: BTreeMap<String, usize> = BTreeMap::new();
+    let mut sites: BTreeMap<Site, usize> = BTreeMap::new();
+    for one in found {
+        let rank = one.rank.rank;
+        let mut own_communicators = BTreeMap::new();
+        for communicator in &one.communicators {
+            let described = described(communicator, world, &hosts);
+            let all = &mut profile.communicators;
+            let number = *communicators.entry(described.name.clone()).or_insert_with(|| {
+                all.push(described.clone());
+                all.len() - 1
+            });
+            if let Some(known) = all.get_mut(number).filter(|known| known.label.is_empty()) {
+                known.label = described.label;
+            }
+            own_communicators.insert(communicator.id, number);
+        }
+        let mut own_sites = BTreeMap::new();
+        for site in &one.sites {
+            let described = Site {
+                module: site.module.clone(),
+                offset: site.offset,
+                symbol: site.symbol.clone(),
+                source: String::new(),
+            };
+            let next = sites.len();
+            own_sites.insert(site.id, *sites.entry(described).or_insert(next));
+        }
+        profile.ranks.push(Rank {
+            rank,
+            host: one.rank.host,
+            seconds: one.rank.seconds,
+            finalized: one.rank.finalized,
+            missing: one.end,
+        });
+        profile.calls.extend(one.calls.into_iter().map(|calls| Calls {
+            rank,
+            communicator: calls.communicator.and_then(|id| own_communicators.get(&id).copied()),
+            function: calls.function,
+            site: calls.site.and_then(|id| own_sites.get(&id).copied()),
+            bucket: calls.bucket,
+            datatype: calls.datatype.unwrap_or_default(),
+            operator: calls.operator.unwrap_or_default(),
+            calls: calls.calls,
+            seconds: calls.seconds,
+            shortest: calls.shortest,
+            longest: calls.longest,
+            bytes: calls.bytes,
+            requests: calls.requests,
+        }));
+        profile.messages.extend(one.messages.into_iter().map(|line| Messages {
+            from: rank,
+            to: line.to,
+            messages: line.messages,
+            bytes: line.bytes,
+        }));
+    }
+    let mut by_number: Vec<(usize, Site)> = sites.into_iter().map(|(site, number)| (number, site)).collect();
+    by_number.sort_by_key(|(number, _)| *number);
+    profile.sites = by_number.into_iter().map(|(_, site)| site).collect();
+    profile
+}
+
+fn described(communicator: &calls::Communicator, world: u32, hosts: &BTreeMap<u32, String>) -> Communicator {
+    let sides = [Some(communicator.members.as_str()), communicator.remote.as_deref()];
+    let members: Option<Vec<Option<u32>>> = sides
+        .into_iter()
+        .flatten()
+        .map(|side| members::parse(side, MOST_RANKS as usize))
+        .try_fold(Vec::new(), |mut all, side| {
+            all.extend(side?);
+            Some(all)
+        });
+    let members = members.unwrap_or_default();
+    let ranks = u32::try_from(members.len()).unwrap_or(0).max(communicator.size);
+    let known: Option<Vec<&String>> = members.iter().map(|rank| hosts.get(rank.as_ref()?)).collect();
+    let mut on_nodes: BTreeMap<&String, u32> = BTreeMap::new();
+    for host in known.unwrap_or_default() {
+        *on_nodes.entry(host).or_insert(0) += 1;
+    }
+    Communicator {
+        name: members::name(
+            &communicator.members,
+            communicator.remote.as_deref(),
+            communicator.sequence,
+            (communicator.size, world),
+        ),
+        label: communicator.label.clone(),
+        ranks,
+        nodes: u32::try_from(on_nodes.len()).unwrap_or(0),
+        ranks_per_node: on_nodes.values().copied().max().unwrap_or(0),
+    }
+}
+
+/// Ranks that left no file.
+#[must_use]
+pub fn missing(profile: &Profile) -> Vec<u32> {
+    let there: BTreeSet<u32> = profile.ranks.iter().map(|rank| rank.rank).collect();
+    (0..profile.world).filter(|rank| !there.contains(rank)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn error_of(files: &[(&str, &str)]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        gather(directory.path()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn ranks_become_one_profile() {
+        let profile = fixture::profile();
+        assert_eq!((profile.world, profile.ranks.len()), (2, 2));
+        let names: Vec<&str> = profile.communicators.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["world", "self"]);
+        let world = &profile.communicators[0];
+        assert_eq!((world.ranks, world.nodes, world.ranks_per_node), (2, 2, 1));
+        assert_eq!(profile.sites.len(), 1, "one place of the program on both ranks");
+        assert_eq!(missing(&profile), Vec::<u32>::new());
+        assert_eq!(profile.messages.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_profile_is_named_with_the_next_step() {
+        let name = format!("rank-0.a.1.{EXTENSION}");
+        let again = format!("rank-0.a.2.{EXTENSION}");
+        let rank = fixture::rank_line(0);
+        let whole = format!("{rank}\n{}\n", fixture::END);
+        for (files, parts) in [
+            (vec![], ["no rank left its counts", "--scratch"]),
+            (vec![(name.as_str(), "{}\n")], [":1: ", "one build"]),
+            (vec![(name.as_str(), fixture::END)], [":1: ", "first line"]),
+            (vec![(name.as_str(), rank.as_str())], ["ends too soon", "disk"]),
+            (
+                vec![(name.as_str(), &whole), (again.as_str(), &whole)],
+                ["both of rank 0", "one at a time"],
+            ),
+        ] {
+            let error = error_of(&files);
+            assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
+        }
+        let other = whole.replace("\"v\":1", "\"v\":9");
+        assert!(error_of(&[(&name, &other)]).contains("version 9"));
+    }
+}

@@ -1,0 +1,27 @@
+//! Profiles of applications: which MPI calls they make, on which communicators, of which sizes, and what these take.
+//!
+//! * [`command`]: the command of a job, with the tracer preloaded into its ranks.
+//! * [`gather`]: the ranks' files as a [`profile::Profile`].
+//! * [`places`]: call sites as lines of the source.
+//! * [`store`]: the profile as one SQLite file.
+//! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
+//! * [`text`], [`html`], [`listing`], [`mix`]: renderings.
+//!
+//! It counts nothing itself: `plugins/tracer` does.
+
+pub mod command;
+pub mod efficiency;
+pub mod gather;
+pub mod html;
+pub mod listing;
+mod members;
+pub mod mix;
+pub mod places;
+pub mod profile;
+pub mod store;
+pub mod summary;
+pub mod text;
+pub mod waiting;
+
+#[cfg(test)]
+mod fixture;

@@ -1,0 +1,280 @@
+//! A profile as one SQLite file.
+
+use std::path::{Path, PathBuf};
+
+use kilter_protocol::calls::End;
+use rusqlite::{Connection, OpenFlags, Row, params};
+
+use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Site};
+
+/// Version of the tables.
+const VERSION: i64 = 1;
+/// Marks the file as a profile: `Klpr`.
+const APPLICATION: i64 = 0x4b6c_7072;
+
+const TABLES: &str = "
+CREATE TABLE profile (command TEXT NOT NULL, status INTEGER NOT NULL, library TEXT NOT NULL, ranks INTEGER NOT NULL);
+CREATE TABLE ranks (rank INTEGER PRIMARY KEY, host TEXT NOT NULL, seconds REAL NOT NULL, finalized INTEGER NOT NULL,
+    lost_calls INTEGER NOT NULL, lost_messages INTEGER NOT NULL, failed_calls INTEGER NOT NULL);
+CREATE TABLE communicators (id INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL, ranks INTEGER NOT NULL,
+    nodes INTEGER NOT NULL, ranks_per_node INTEGER NOT NULL);
+CREATE TABLE sites (id INTEGER PRIMARY KEY, module TEXT NOT NULL, offset INTEGER NOT NULL, symbol TEXT NOT NULL, source TEXT NOT NULL);
+CREATE TABLE calls (rank INTEGER NOT NULL REFERENCES ranks, communicator INTEGER REFERENCES communicators, function TEXT NOT NULL,
+    site INTEGER REFERENCES sites, bucket INTEGER NOT NULL, datatype TEXT NOT NULL, operator TEXT NOT NULL, calls INTEGER NOT NULL,
+    seconds REAL NOT NULL, shortest REAL NOT NULL, longest REAL NOT NULL, bytes INTEGER NOT NULL, requests INTEGER NOT NULL);
+CREATE TABLE messages (sender INTEGER NOT NULL, receiver INTEGER NOT NULL, messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    PRIMARY KEY (sender, receiver));
+";
+
+/// A file that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite's.
+    #[error("`{}`: {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// Cause.
+        source: rusqlite::Error,
+    },
+    /// There is a file already.
+    #[error("`{}` is there already; remove it, or give another --out", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another kind of file.
+    #[error("`{}` is no profile of this kilter (its version is {found}, and {VERSION} is read); make it with `kilter profile`", path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+}
+
+/// Writes a profile into a new file.
+pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
+    if path.exists() {
+        return Err(StoreError::Exists { path: path.to_owned() });
+    }
+    written(profile, path).map_err(|source| StoreError::Sqlite {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// SQLite's integers are signed.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
+    let mut connection = Connection::open(path)?;
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    let all = connection.transaction()?;
+    all.execute_batch(TABLES)?;
+    all.execute(
+        "INSERT INTO profile VALUES (?, ?, ?, ?)",
+        params![profile.command, profile.status, profile.library, profile.world],
+    )?;
+    for rank in &profile.ranks {
+        let End {
+            lost_calls,
+            lost_messages,
+            failed_calls,
+        } = rank.missing;
+        let lost = [lost_calls, lost_messages, failed_calls].map(signed);
+        all.execute(
+            "INSERT INTO ranks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                rank.rank,
+                rank.host,
+                rank.seconds,
+                rank.finalized,
+                lost[0],
+                lost[1],
+                lost[2]
+            ],
+        )?;
+    }
+    for (id, one) in (0_i64..).zip(&profile.communicators) {
+        all.execute(
+            "INSERT INTO communicators VALUES (?, ?, ?, ?, ?, ?)",
+            params![id, one.name, one.label, one.ranks, one.nodes, one.ranks_per_node],
+        )?;
+    }
+    for (id, site) in (0_i64..).zip(&profile.sites) {
+        all.execute(
+            "INSERT INTO sites VALUES (?, ?, ?, ?, ?)",
+            params![id, site.module, signed(site.offset), site.symbol, site.source],
+        )?;
+    }
+    {
+        let mut insert = all.prepare("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let number = |place: Option<usize>| place.and_then(|place| i64::try_from(place).ok());
+        for calls in &profile.calls {
+            insert.execute(params![
+                calls.rank,
+                number(calls.communicator),
+                calls.function,
+                number(calls.site),
+                calls.bucket,
+                calls.datatype,
+                calls.operator,
+                signed(calls.calls),
+                calls.seconds,
+                calls.shortest,
+                calls.longest,
+                signed(calls.bytes),
+                signed(calls.requests)
+            ])?;
+        }
+        let mut insert = all.prepare("INSERT INTO messages VALUES (?, ?, ?, ?)")?;
+        for line in &profile.messages {
+            insert.execute(params![line.from, line.to, signed(line.messages), signed(line.bytes)])?;
+        }
+    }
+    all.commit()
+}
+
+/// Reads a profile.
+pub fn read(path: &Path) -> Result<Profile, StoreError> {
+    let failed = |source| StoreError::Sqlite {
+        path: path.to_owned(),
+        source,
+    };
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, found) = (
+        pragma("application_id").map_err(failed)?,
+        pragma("user_version").map_err(failed)?,
+    );
+    if (application, found) != (APPLICATION, VERSION) {
+        return Err(StoreError::Other {
+            path: path.to_owned(),
+            found: if application == APPLICATION { found } else { 0 },
+        });
+    }
+    was_read(&connection).map_err(failed)
+}
+
+fn rows<T>(
+    connection: &Connection,
+    table: &str,
+    order: &str,
+    of: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY {order}"))?;
+    statement.query_map([], of)?.collect()
+}
+
+fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
+    let (command, status, library, world) = connection.query_row("SELECT * FROM profile", [], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    })?;
+    Ok(Profile {
+        command,
+        status,
+        library,
+        world,
+        ranks: rows(connection, "ranks", "rank", |row| {
+            Ok(Rank {
+                rank: row.get(0)?,
+                host: row.get(1)?,
+                seconds: row.get(2)?,
+                finalized: row.get(3)?,
+                missing: End {
+                    lost_calls: unsigned(row.get(4)?),
+                    lost_messages: unsigned(row.get(5)?),
+                    failed_calls: unsigned(row.get(6)?),
+                },
+            })
+        })?,
+        communicators: rows(connection, "communicators", "id", |row| {
+            Ok(Communicator {
+                name: row.get(1)?,
+                label: row.get(2)?,
+                ranks: row.get(3)?,
+                nodes: row.get(4)?,
+                ranks_per_node: row.get(5)?,
+            })
+        })?,
+        sites: rows(connection, "sites", "id", |row| {
+            Ok(Site {
+                module: row.get(1)?,
+                offset: unsigned(row.get(2)?),
+                symbol: row.get(3)?,
+                source: row.get(4)?,
+            })
+        })?,
+        calls: rows(connection, "calls", "rowid", |row| {
+            let number = |place: Option<i64>| place.and_then(|place| usize::try_from(place).ok());
+            Ok(Calls {
+                rank: row.get(0)?,
+                communicator: number(row.get(1)?),
+                function: row.get(2)?,
+                site: number(row.get(3)?),
+                bucket: row.get(4)?,
+                datatype: row.get(5)?,
+                operator: row.get(6)?,
+                calls: unsigned(row.get(7)?),
+                seconds: row.get(8)?,
+                shortest: row.get(9)?,
+                longest: row.get(10)?,
+                bytes: unsigned(row.get(11)?),
+                requests: unsigned(row.get(12)?),
+            })
+        })?,
+        messages: rows(connection, "messages", "sender, receiver", |row| {
+            Ok(Messages {
+                from: row.get(0)?,
+                to: row.get(1)?,
+                messages: unsigned(row.get(2)?),
+                bytes: unsigned(row.get(3)?),
+            })
+        })?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_profile_is_read_as_it_was_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("profile.db");
+        let profile = fixture::profile();
+        write(&profile, &path).unwrap();
+        assert_eq!(read(&path).unwrap(), profile);
+        let again = write(&profile, &path).unwrap_err().to_string();
+        assert!(again.contains("is there already") && again.contains("--out"), "{again}");
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("other.db");
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch("CREATE TABLE a (b)")
+            .unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("is no profile of this kilter"), "{error}");
+        std::fs::write(
+            &path,
+            "text that is no database, and long enough to have the header of one, which it has not",
+        )
+        .unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("not a database"));
+        let missing = read(&directory.path().join("missing.db")).unwrap_err().to_string();
+        assert!(missing.contains("missing.db`: "), "{missing}");
+    }
+}

@@ -1,0 +1,272 @@
+//! The counts of calls that `libkilter_tracer.so` leaves for `kilter profile`: a file of JSON lines for each rank.
+//!
+//! The first line is [`Line::Rank`], the last one [`Line::End`]; a file without it is torn. Communicators and call sites have numbers that
+//! stand for them in the lines of calls. The numbers are those of one rank; members, modules and offsets are the same on all ranks.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the lines; a reader refuses any other.
+pub const VERSION: u32 = 1;
+
+/// Variable with the directory into which each rank writes its file. The tracer counts nothing without it.
+pub const DIRECTORY_VARIABLE: &str = "KILTER_TRACER_DIR";
+
+/// Variable with the memory of a rank's counts, in MiB.
+pub const MEMORY_VARIABLE: &str = "KILTER_TRACER_MEMORY";
+
+/// Memory of a rank's counts where nobody says otherwise, in MiB.
+pub const MEMORY_MIB: usize = 16;
+
+/// Most memory that may be asked for, in MiB.
+pub const MAX_MEMORY_MIB: usize = 4096;
+
+/// End of the name of a rank's file.
+pub const EXTENSION: &str = "calls.jsonl";
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Line {
+    /// The rank.
+    Rank(Rank),
+    /// A communicator that was used.
+    Communicator(Communicator),
+    /// A place in the program that makes calls.
+    Site(Site),
+    /// Calls of one kind.
+    Calls(Calls),
+    /// Messages to a rank.
+    Messages(Messages),
+    /// The end of the file.
+    End(End),
+}
+
+/// A rank and its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// [`VERSION`].
+    pub v: u32,
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Size of `MPI_COMM_WORLD`.
+    pub ranks: u32,
+    /// Name of the node, as `MPI_Get_processor_name` gives it.
+    pub host: String,
+    /// Process number.
+    pub process: u32,
+    /// First line of `MPI_Get_library_version`.
+    pub library: String,
+    /// Seconds from the end of `MPI_Init` to the begin of `MPI_Finalize`, or to the end of the process.
+    pub seconds: f64,
+    /// True if the program called `MPI_Finalize`.
+    pub finalized: bool,
+}
+
+/// A communicator. Communicators of the same members are numbered in the order in which they were made.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Communicator {
+    /// Number on this rank.
+    pub id: u32,
+    /// Number of its ranks; of this rank's side where there are two.
+    pub size: u32,
+    /// Ranks in `MPI_COMM_WORLD`, such as `0-7`, `0-6:2` (every second one) or `0,5,3`; `?` for a process outside of it.
+    pub members: String,
+    /// Members of the other side of an intercommunicator.
+    pub remote: Option<String>,
+    /// Number among the communicators of these members that exist at the same time, from 0.
+    pub sequence: u32,
+    /// Name that the program gave it; empty if it gave none.
+    pub label: String,
+}
+
+/// A call site: a return address in a module.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Site {
+    /// Number on this rank.
+    pub id: u32,
+    /// File of the program or library; empty if it is not known.
+    pub module: String,
+    /// Offset of the return address in it.
+    pub offset: u64,
+    /// Nearest symbol that the module exports before the address; empty if there is none.
+    pub symbol: String,
+}
+
+/// Calls of one function that have everything below in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    /// Number of the communicator; none for calls without one.
+    pub communicator: Option<u32>,
+    /// Name of the function, such as `MPI_Allreduce`.
+    pub function: String,
+    /// Number of the call site; none if it is not known.
+    pub site: Option<u32>,
+    /// Binary logarithm of the bytes and 1; 0 for no bytes. See [`bucket`].
+    pub bucket: u8,
+    /// Class of the datatype; none for calls without one.
+    pub datatype: Option<String>,
+    /// Operator of a reduction.
+    pub operator: Option<String>,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds inside of them, together.
+    pub seconds: f64,
+    /// Seconds inside of the shortest call.
+    pub shortest: f64,
+    /// Seconds inside of the longest call.
+    pub longest: f64,
+    /// Bytes of all calls together. See `docs/manual/profile.md` for the bytes of each function.
+    pub bytes: u64,
+    /// Requests that calls were given which start or complete operations; 0 for other calls.
+    pub requests: u64,
+}
+
+/// Messages that this rank sent to one rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Messages {
+    /// Receiver's rank in `MPI_COMM_WORLD`.
+    pub to: u32,
+    /// Number of messages.
+    pub messages: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+/// Numbers of what has not been counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct End {
+    /// Calls of kinds for which the memory did not reach.
+    pub lost_calls: u64,
+    /// Messages whose receiver is outside of `MPI_COMM_WORLD`, or for which the memory did not reach.
+    pub lost_messages: u64,
+    /// Calls that returned an error.
+    pub failed_calls: u64,
+}
+
+/// Bucket of a number of bytes: 0 for 0, else 1 more than the binary logarithm, rounded down.
+#[must_use]
+pub fn bucket(bytes: u64) -> u8 {
+    // At most 64.
+    (u64::BITS - bytes.leading_zeros()) as u8
+}
+
+/// Smallest and largest number of bytes of a bucket.
+#[must_use]
+pub fn bytes_of(bucket: u8) -> (u64, u64) {
+    match bucket {
+        0 => (0, 0),
+        1..=63 => (1 << (bucket - 1), (1 << bucket) - 1),
+        _ => (1 << 63, u64::MAX),
+    }
+}
+
+/// Kind of a function, by which times are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A collective that waits for other ranks: its time without waiting is the least of all ranks.
+    Collective,
+    /// A blocking send or receive.
+    Message,
+    /// A call that begins an operation and does not wait for it.
+    Begin,
+    /// A call that completes operations, or looks whether they are complete, or whether a message is there.
+    Completion,
+    /// A call that makes or frees communicators.
+    Communicator,
+}
+
+/// True if calls of this function are counted by their requests instead of bytes.
+#[must_use]
+pub fn counts_requests(function: &str) -> bool {
+    kind(function) == Kind::Completion || function.starts_with("MPI_Start")
+}
+
+/// Kind of the function of this name.
+#[must_use]
+pub fn kind(function: &str) -> Kind {
+    let name = function.strip_prefix("MPI_").unwrap_or(function);
+    let begins_with = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    if begins_with(&["Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe"]) {
+        Kind::Completion
+    } else if begins_with(&["Comm_", "Cart_", "Graph_", "Dist_graph_", "Intercomm_"]) {
+        Kind::Communicator
+    } else if begins_with(&["Start"]) || (name.starts_with('I') && name.len() > 1) || name.ends_with("_init") {
+        Kind::Begin
+    } else if begins_with(&["Send", "Ssend", "Bsend", "Rsend", "Recv", "Mrecv"]) {
+        Kind::Message
+    } else {
+        Kind::Collective
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_have_no_gap() {
+        assert_eq!((bucket(0), bytes_of(0)), (0, (0, 0)));
+        for exponent in 0..64 {
+            let low = 1_u64 << exponent;
+            let (first, last) = bytes_of(bucket(low));
+            assert_eq!(first, low);
+            assert_eq!(bucket(last), bucket(low));
+            assert!(last == u64::MAX || bucket(last + 1) == bucket(low) + 1);
+        }
+    }
+
+    #[test]
+    fn kinds_follow_from_names() {
+        for (names, expected) in [
+            (
+                ["MPI_Allreduce", "MPI_Barrier", "MPI_Scan", "MPI_Neighbor_alltoall"],
+                Kind::Collective,
+            ),
+            (["MPI_Send", "MPI_Bsend", "MPI_Sendrecv", "MPI_Recv"], Kind::Message),
+            (
+                ["MPI_Isend", "MPI_Iallreduce", "MPI_Startall", "MPI_Send_init"],
+                Kind::Begin,
+            ),
+            (
+                ["MPI_Waitall", "MPI_Testany", "MPI_Iprobe", "MPI_Improbe"],
+                Kind::Completion,
+            ),
+            (
+                [
+                    "MPI_Comm_dup",
+                    "MPI_Cart_create",
+                    "MPI_Comm_idup",
+                    "MPI_Intercomm_merge",
+                ],
+                Kind::Communicator,
+            ),
+        ] {
+            for name in names {
+                assert_eq!(kind(name), expected, "{name}");
+                let has_requests = expected == Kind::Completion || name == "MPI_Startall";
+                assert_eq!(counts_requests(name), has_requests, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_read_as_they_are_written() {
+        let line = Line::Calls(Calls {
+            communicator: Some(1),
+            function: "MPI_Reduce".to_owned(),
+            site: None,
+            bucket: bucket(4096),
+            datatype: Some("real".to_owned()),
+            operator: Some("MPI_SUM".to_owned()),
+            calls: 3,
+            seconds: 0.1,
+            shortest: 1e-9,
+            longest: 0.05,
+            bytes: 12288,
+            requests: 0,
+        });
+        let text = serde_json::to_string(&line).unwrap();
+        assert!(text.starts_with(r#"{"line":"calls","#), "{text}");
+        assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line);
+    }
+}

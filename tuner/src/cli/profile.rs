@@ -1,0 +1,79 @@
+//! `profile` as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Options of `profile`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Profile {
+    /// What to do with a profile that is there.
+    #[command(subcommand)]
+    pub stored: Option<Stored>,
+    /// What to run.
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// Uses of a profile.
+#[derive(Debug, Subcommand)]
+pub enum Stored {
+    /// Print a profile that was made before. Exit status: 0 done, 2 error.
+    Show(Show),
+}
+
+/// Options of the run.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// File of the profile; there must be none of this name.
+    #[arg(long, value_name = "FILE", default_value = "kilter-profile.db")]
+    pub out: PathBuf,
+    /// Directory into which the ranks write, on all nodes the same (default: the file's name with `.ranks`). It is made, and removed again.
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    /// Memory of each rank's counts in MiB; what does not fit is counted as lost.
+    #[arg(long, value_name = "MIB", default_value_t = kilter_protocol::calls::MEMORY_MIB,
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=kilter_protocol::calls::MAX_MEMORY_MIB as u64))]
+    pub memory: usize,
+    /// Launcher of the MPI library, if the command names none itself, or that of another library.
+    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN")]
+    pub mpirun: Option<PathBuf>,
+    /// Directory of Kilter's programs and libraries; by default as for `check`.
+    #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
+    pub libexec: Option<PathBuf>,
+    /// Format of standard output, which the program's own output precedes.
+    #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
+    pub format: ProfileFormat,
+    /// The command, after `--`: a launcher with its options and the program.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Options of `profile show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The profile.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
+    pub format: ProfileFormat,
+    /// Write the HTML page to this file instead.
+    #[arg(long, value_name = "FILE", conflicts_with = "mix")]
+    pub html: Option<PathBuf>,
+    /// Write the call mix, for `kilter tune --mix`, into this file instead.
+    #[arg(long, value_name = "FILE")]
+    pub mix: Option<PathBuf>,
+}
+
+/// Formats of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProfileFormat {
+    /// Tables.
+    Text,
+    /// JSON for programs; its schema is configs/schema/calls.schema.json.
+    Json,
+    /// Calls and times of each rank, as `kilter advise` reads them.
+    Listing,
+}
