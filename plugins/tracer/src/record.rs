@@ -46,8 +46,10 @@ pub(crate) enum Data<N> {
     Elements(N, MPI_Datatype),
     /// A block of so many elements for each rank.
     Blocks(N, MPI_Datatype),
-    /// A list of counts, one for each rank.
+    /// A list of counts, one for each rank; of an intercommunicator, for each of the other side.
     List(*const N, MPI_Datatype),
+    /// A list of counts, one for each rank of this side.
+    ListOfOwn(*const N, MPI_Datatype),
     /// A list of counts and a list of types, one each for each rank.
     Lists(*const N, *const MPI_Datatype),
     /// So many bytes of a message that was received, of this type.
@@ -234,10 +236,10 @@ unsafe fn amount<N: Number>(state: Option<&State>, call: &Call<N>) -> (u64, u8) 
             Data::Received(bytes, datatype) => (bytes, datatype::element(datatype).class),
             Data::Elements(count, datatype) => of(count.unsigned(), datatype),
             Data::Blocks(count, datatype) => of(count.unsigned().saturating_mul(ranks()), datatype),
-            Data::List(counts, datatype) => {
-                let sum =
-                    (0..ranks() as usize).fold(0_u64, |sum, rank| sum.saturating_add((*counts.add(rank)).unsigned()));
-                of(sum, datatype)
+            Data::List(counts, datatype) => of(sum(counts, ranks()), datatype),
+            Data::ListOfOwn(counts, datatype) => {
+                let ranks = state.map_or(0, |state| u64::from(state.members.count()));
+                of(sum(counts, ranks), datatype)
             }
             Data::Lists(counts, types) => (0..ranks() as usize).fold((0, 0), |(sum, _): (u64, u8), rank| {
                 let (bytes, class) = of((*counts.add(rank)).unsigned(), *types.add(rank));
@@ -245,6 +247,17 @@ unsafe fn amount<N: Number>(state: Option<&State>, call: &Call<N>) -> (u64, u8) 
             }),
         }
     }
+}
+
+/// # Safety
+/// There are so many counts.
+#[inline]
+unsafe fn sum<N: Number>(counts: *const N, ranks: u64) -> u64 {
+    (0..ranks as usize).fold(0, |sum: u64, rank| {
+        // SAFETY: by this function's contract.
+        let count = unsafe { *counts.add(rank) };
+        sum.saturating_add(count.unsigned())
+    })
 }
 
 /// Bytes of so many elements, and the class of their type.

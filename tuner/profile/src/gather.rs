@@ -17,7 +17,7 @@ const MOST_RANKS: u32 = 1 << 24;
 #[derive(Debug, thiserror::Error)]
 pub enum GatherError {
     /// A file or directory cannot be read.
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("`{}` cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,

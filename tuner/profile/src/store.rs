@@ -30,7 +30,7 @@ CREATE TABLE messages (sender INTEGER NOT NULL, receiver INTEGER NOT NULL, messa
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// SQLite's.
-    #[error("`{}`: {source}", path.display())]
+    #[error("`{}` cannot be read or written as a profile", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,

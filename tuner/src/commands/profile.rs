@@ -134,7 +134,7 @@ fn tracer(typed: &ProfileRun) -> anyhow::Result<(PathBuf, Library)> {
     Ok((programs.tracer()?, library))
 }
 
-/// The directory into which the ranks write. It stays if something fails.
+/// The directory into which the ranks write. It stays if something fails after ranks have written.
 struct Scratch {
     directory: PathBuf,
 }
@@ -150,7 +150,8 @@ impl Scratch {
             .with_context(|| format!("--scratch: `{}` is no path", directory.display()))?;
         std::fs::create_dir(&directory).with_context(|| {
             format!(
-                "--scratch: `{}` cannot be made; it must not be there, and the directory above it must",
+                "--scratch: `{}` cannot be made; it must not be there (counts that an earlier run left may be removed), and the directory \
+                 above it must",
                 directory.display()
             )
         })?;
@@ -170,6 +171,13 @@ impl Scratch {
                 self.directory.display()
             );
         }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Fails where a rank has left its counts, which are kept.
+        let _ = std::fs::remove_dir(&self.directory);
     }
 }
 

@@ -53,7 +53,7 @@ counted! {
         (Call::on(comm, Data::Blocks(count, datatype)).with(op)):
         Reduce_scatter_block MPI_Reduce_scatter_block PMPI_Reduce_scatter_block MPI_Reduce_scatter_block_c PMPI_Reduce_scatter_block_c;
     (send: In, recv: Out, recv_counts: *const N, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) =>
-        (Call::on(comm, Data::List(recv_counts, datatype)).with(op)):
+        (Call::on(comm, Data::ListOfOwn(recv_counts, datatype)).with(op)):
         Reduce_scatter MPI_Reduce_scatter PMPI_Reduce_scatter MPI_Reduce_scatter_c PMPI_Reduce_scatter_c;
     (send: In, recv: Out, count: N, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) =>
         (Call::on(comm, Data::Elements(count, datatype)).with(op).at_root(root, Data::Elements(count, datatype))):
@@ -125,7 +125,7 @@ counted! {
         (Call::on(comm, Data::Blocks(count, datatype)).with(op)):
         Ireduce_scatter_block MPI_Ireduce_scatter_block PMPI_Ireduce_scatter_block MPI_Ireduce_scatter_block_c PMPI_Ireduce_scatter_block_c;
     (send: In, recv: Out, recv_counts: *const N, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) =>
-        (Call::on(comm, Data::List(recv_counts, datatype)).with(op)):
+        (Call::on(comm, Data::ListOfOwn(recv_counts, datatype)).with(op)):
         Ireduce_scatter MPI_Ireduce_scatter PMPI_Ireduce_scatter MPI_Ireduce_scatter_c PMPI_Ireduce_scatter_c;
     (send: In, recv: Out, count: N, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) =>
         (Call::on(comm, Data::Elements(count, datatype)).with(op).at_root(root, Data::Elements(count, datatype))):

@@ -7,7 +7,7 @@ use mpi_sys::{MPI_Message, MPI_Request, MPI_Status};
 
 use super::{In, Out, counted, exported, library, without_counts};
 use crate::functions::Function;
-use crate::record::{Begun, Call, Data, Number};
+use crate::record::{Begun, Call, Data};
 
 type Requests = *mut MPI_Request;
 type Status = *mut MPI_Status;
@@ -103,9 +103,10 @@ macro_rules! receive {
                         buffer => Out, count => $count, datatype => MPI_Datatype, from => c_int, tag => c_int, comm => MPI_Comm, status => Status
                     ));
                     begun.end::<$count>(Function::Recv, code, || {
+                        // Where the status does not tell, the size of the buffer.
                         let came = constants::received_bytes(&*status);
-                        let bytes = came.map_or_else(|| count.unsigned(), |bytes| bytes as u64);
-                        Call::on(comm, Data::Received(bytes, datatype))
+                        let data = came.map_or(Data::Elements(count, datatype), |bytes| Data::Received(bytes as u64, datatype));
+                        Call::on(comm, data)
                     });
                     code
                 }
