@@ -42,12 +42,14 @@ fn main() -> std::process::ExitCode {
         faults,
         resume,
         check,
-        // Those after this one need the builds for further libraries.
+        // Those after this one need the builds for further libraries. The drop-in's tests run beside them, whose ranks compute.
         builds,
+        correctness,
         doctor,
         libraries,
         library_info,
         rules_file,
+        simulation,
         // What is measured here is judged.
         apply,
         check_mpich,
@@ -64,8 +66,5 @@ fn main() -> std::process::ExitCode {
         tune_plugin,
         tune_refuses,
         verdicts_on_mpi,
-        // Nothing that is measured is judged: `scripts/test` runs these beside the others.
-        correctness,
-        simulation,
     ])
 }

@@ -273,8 +273,16 @@ mod tests {
             "text that is no database, and long enough to have the header of one, which it has not",
         )
         .unwrap();
-        assert!(read(&path).unwrap_err().to_string().contains("not a database"));
-        let missing = read(&directory.path().join("missing.db")).unwrap_err().to_string();
-        assert!(missing.contains("missing.db`: "), "{missing}");
+        let whole = |path: &Path| {
+            let error = read(path).unwrap_err();
+            let cause = std::error::Error::source(&error).unwrap();
+            format!("{error}: {cause}")
+        };
+        assert!(whole(&path).contains("not a database"));
+        let missing = whole(&directory.path().join("missing.db"));
+        assert!(
+            missing.contains("missing.db` cannot be read") && missing.contains("unable to open"),
+            "{missing}"
+        );
     }
 }
