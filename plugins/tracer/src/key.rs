@@ -1,4 +1,4 @@
-//! What calls of one kind have in common, beside the call site, in a word.
+//! The key of a kind of calls, beside the call site, in a word: all that these calls have in common.
 
 use kilter_protocol::calls::bucket;
 

@@ -1,4 +1,4 @@
-//! What a call is counted as.
+//! The kind as which a call is counted.
 //!
 //! A call within a call of MPI is not counted again: the Fortran layer calls `PMPI_X` in `MPI_X`, libraries call `PMPI_Y` in `MPI_X`, and the
 //! drop-in's algorithms send messages inside of a collective.

@@ -1,4 +1,4 @@
-//! What is shown of a profile; the JSON of `kilter profile show --format json`.
+//! The summary of a profile, which is shown; the JSON of `kilter profile show --format json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

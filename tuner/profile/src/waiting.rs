@@ -12,7 +12,7 @@ use kilter_protocol::calls::{Kind, kind};
 
 use crate::profile::{Calls, Profile};
 
-/// What calls have in common that are compared.
+/// The kind that calls must share to be compared.
 type Group<'p> = (Option<usize>, &'p str, u8, &'p str, &'p str);
 
 fn group(calls: &Calls) -> Group<'_> {

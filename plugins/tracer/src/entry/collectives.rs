@@ -1,6 +1,6 @@
 //! Collectives. The volume of a call is the `n` of guidelines: of a gather, scatter, allgather or alltoall the blocks of all ranks together.
 //!
-//! What a rank passes in place is told by its other side, as the library does.
+//! Data in place are counted by the call's other side, as the library reads them.
 
 use std::ffi::c_int;
 
