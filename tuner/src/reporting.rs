@@ -150,8 +150,20 @@ fn warn_of_load(jobs: &Jobs<'_>) {
     }
 }
 
+/// Says how many launches ended before they started, so that a library or a setting that fails now and then is not overlooked.
+fn warn_of_failed_starts(jobs: &Jobs<'_>) {
+    if let Ok(again @ 1..) = jobs.run.started_again() {
+        let launches = if again == 1 { "launch" } else { "launches" };
+        jobs.progress.warn(&format!(
+            "{again} {launches} ended before the start, for which the launcher or the library is to blame, and started when launched again; \
+             the logs are in `launches`"
+        ));
+    }
+}
+
 fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, verification: &Verification) -> Report {
     warn_of_load(jobs);
+    warn_of_failed_starts(jobs);
     let options = jobs.site.options;
     Report {
         schema: SCHEMA,

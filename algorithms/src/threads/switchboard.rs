@@ -76,8 +76,13 @@ impl Switchboard {
     }
 
     pub(super) fn send(&self, from: usize, to: usize, message: Message) {
-        self.state().queues[to * self.p + from].push_back(message);
-        self.wake[to].notify_one();
+        let mut state = self.state();
+        state.queues[to * self.p + from].push_back(message);
+        // Nobody else is woken: it is a system call, which most messages need not pay, since they are early.
+        if state.ranks[to] == Presence::Waiting(from) {
+            drop(state);
+            self.wake[to].notify_one();
+        }
     }
 
     /// Waits for the next message from `from` to `to`.
@@ -126,9 +131,18 @@ impl Switchboard {
 
     /// `rank` sends nothing more; who waits for it is told so.
     pub(super) fn leave(&self, rank: usize) {
-        self.state().ranks[rank] = Presence::Gone;
+        let mut state = self.state();
+        state.ranks[rank] = Presence::Gone;
         self.gone[rank].store(true, Ordering::Release);
-        self.wake.iter().for_each(Condvar::notify_one);
+        for (waiting, presence) in state.ranks.iter().enumerate() {
+            if *presence == Presence::Waiting(rank) {
+                self.wake[waiting].notify_one();
+            }
+        }
+        // It was the last that could have sent something.
+        if self.is_deadlocked(&state) {
+            self.end_deadlock(&mut state);
+        }
     }
 
     /// True if a rank has gone: it publishes nothing more.

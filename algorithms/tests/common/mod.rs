@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
+mod processor;
+
 use std::fmt;
 
 use kilter_algorithms::reference::{self, Call, Elements, Given};
@@ -237,6 +239,7 @@ impl Case {
 
     /// One call on every rank.
     pub(crate) fn outputs(&self, network: Network, inputs: &[Vec<u8>], expected: &[Vec<u8>]) -> Outcome<Vec<u8>> {
+        let _turn = processor::turn(self.algorithm);
         run(self.p, &self.config(network), |transport| {
             let rank = transport.rank();
             let mut output = self.output(rank, expected);

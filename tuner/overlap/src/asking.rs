@@ -128,6 +128,7 @@ mod tests {
             },
             JobFailure::DidNotStart {
                 reason: "not within 40 s".to_owned(),
+                ended: false,
                 place: place(Some("a")),
             },
         ];

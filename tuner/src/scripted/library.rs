@@ -1,5 +1,6 @@
 //! A library that follows a scenario.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -39,6 +40,7 @@ pub struct ScriptedLibrary {
     rows: BTreeMap<String, Cost>,
     faults: Vec<(Test, Ends)>,
     fails_to_start: Option<SettingsTest>,
+    pub(super) failing_verifiers: Cell<usize>,
     /// Condition under which the library uses the algorithms that are chosen.
     admits: Option<SettingsTest>,
     /// Settings that read back and act as nothing.
@@ -99,6 +101,7 @@ impl ScriptedLibrary {
             rows: BTreeMap::new(),
             faults: Vec::new(),
             fails_to_start: None,
+            failing_verifiers: Cell::new(0),
             admits: None,
             idle: BTreeSet::new(),
             deaf: BTreeSet::new(),
@@ -235,6 +238,13 @@ impl ScriptedLibrary {
     #[must_use]
     pub fn wrong_row(self, id: &str) -> ScriptedLibrary {
         self.verified_row(id, RowEnds::Wrong("rank 1: 7 in place of 8".to_owned()))
+    }
+
+    /// The first `times` jobs of `kilter-verify` end before they start.
+    #[must_use]
+    pub fn verifiers_fail_to_start(self, times: usize) -> ScriptedLibrary {
+        self.failing_verifiers.set(times);
+        self
     }
 
     /// Sets the end of a row of Kilter's or a plugin's in the correctness matrix.

@@ -58,6 +58,35 @@ fn a_launch_setting_that_takes_jobs_down_is_tried_once() {
 }
 
 #[test]
+fn a_launch_that_fails_now_and_then_is_started_again_and_nothing_is_blamed() {
+    let launches = Cell::new(0);
+    let library = slow_reduce(|call| call.algorithm == 2).fails_to_start(move |_| {
+        launches.set(launches.get() + 1);
+        launches.get() % 5 == 1
+    });
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+    assert!(is_mended(&run, SLOW));
+    assert_eq!(quarantined(&run), []);
+    warning(&run, "ended before the start");
+}
+
+#[test]
+fn a_verifier_that_does_not_start_is_started_once_more() {
+    let library = |times| {
+        slow_reduce(|_| false)
+            .row("reduce.binomial", |_, usual| 0.5 * usual)
+            .verifiers_fail_to_start(times)
+    };
+    let run = tune(library(1), REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.binomial"]);
+    warning(&run, "kilter-verify crashed");
+    let (_directory, site) = site(library(2));
+    let error = site.tune(&REDUCE.split_whitespace().collect::<Vec<_>>()).unwrap_err();
+    assert!(format!("{error:#}").contains("kilter-verify crashed"), "{error:#}");
+}
+
+#[test]
 fn a_row_that_fails_the_correctness_matrix_is_not_deployed() {
     let library = slow_reduce(|_| false)
         .row("reduce.binomial", |_, usual| 0.5 * usual)

@@ -36,6 +36,9 @@ pub enum JobFailure {
     DidNotStart {
         /// Early end, or a start that took too long.
         reason: String,
+        /// True if the launcher ended by itself, which takes little time and may go well the next time.
+        #[serde(default)]
+        ended: bool,
         /// Place of the failure.
         place: Box<Place>,
     },

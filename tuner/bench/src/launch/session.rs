@@ -74,8 +74,10 @@ pub struct Session<'run> {
     job: Option<Job>,
     /// Every block asked, for the end line.
     asked: Vec<Block>,
-    /// Failure of a job that did not start; this session does not try it again.
+    /// Failure of a job that did not start, again; this session does not try it any more.
     not_started: Option<JobFailure>,
+    /// True if a job ended before it started, and was started once more.
+    started_again: bool,
     recovered: bool,
     /// True once the job's time is over. Questions without a stored answer then stay unanswered.
     out_of_time: bool,
@@ -100,6 +102,7 @@ impl<'run> Session<'run> {
             job: None,
             asked: Vec::new(),
             not_started: None,
+            started_again: false,
             recovered: false,
             out_of_time: false,
             watch: None,
@@ -191,7 +194,7 @@ impl<'run> Session<'run> {
                     self.leave()?;
                     break;
                 }
-                Err(Stop::Error(error)) => return Err(self.failed(error)),
+                Err(Stop::Error(error)) => self.go_on_after(error)?,
             }
         }
         self.run
@@ -228,14 +231,19 @@ impl<'run> Session<'run> {
                 });
             }
         }
-        if !uncovered.is_empty() {
+        let mut pending = !uncovered.is_empty();
+        while pending {
             let job = self.running()?;
             job.ask(&uncovered, false, true)?;
+            pending = false;
             match job.wait_until(&mut |_| (), |ledger| ledger.all_done()) {
                 Ok(()) => self.end_job()?,
                 Err(Stop::EndedInOrder) => return Err(self.give_up()),
                 Err(Stop::OutOfTime) => self.leave()?,
-                Err(Stop::Error(error)) => return Err(self.failed(error)),
+                Err(Stop::Error(error)) => {
+                    self.go_on_after(error)?;
+                    pending = true;
+                }
             }
         }
         Ok(self.run.end_info(&self.spec.key)?.unwrap_or_default())

@@ -187,6 +187,11 @@ impl Player {
     }
 }
 
+/// True for the plan of a job's first attempt.
+fn is_first(plan: &str) -> bool {
+    plan.ends_with("-1.plan.jsonl")
+}
+
 fn halt() -> ! {
     loop {
         std::thread::park();
@@ -213,7 +218,7 @@ fn play() {
     };
     if player.plays(&["never-starts"]) {
         halt();
-    } else if player.plays(&["fails-to-start"]) {
+    } else if player.plays(&["fails-to-start"]) || (player.plays(&["fails-to-start-once"]) && is_first(plan)) {
         eprintln!("stand-in: not enough slots");
         std::process::exit(3);
     }

@@ -13,6 +13,8 @@ pub struct Ended {
     pub other_cores: Option<f64>,
     /// Blocks left unanswered because its time was over.
     pub unanswered: usize,
+    /// The failure, if it ended before it started and was started once more.
+    pub started_again: Option<String>,
 }
 
 /// The finished jobs of a command.

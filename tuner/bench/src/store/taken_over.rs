@@ -71,6 +71,19 @@ impl Run {
         let (most, count) = row.map_err(self.store.context("read what else ran"))?;
         Ok((most, usize::try_from(count).unwrap_or(0)))
     }
+
+    /// Number of launches of this run that ended before they started, and whose next attempt started.
+    pub fn started_again(&self) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM launches AS ended JOIN launches AS next
+                       ON next.run = ended.run AND next.key = ended.key AND next.attempt = ended.attempt + 1
+                   WHERE ended.run = ?1 AND ended.outcome = 'did not start' AND next.start_json IS NOT NULL";
+        let count = self
+            .store
+            .connection
+            .query_row(sql, [self.id], |row| row.get::<_, i64>(0))
+            .map_err(self.store.context("count the launches that did not start"))?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
 }
 
 impl LaunchRecord {

@@ -216,6 +216,9 @@ impl<'a> Jobs<'a> {
     /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.
     pub fn heed_jobs(&self) {
         for job in self.watch.news() {
+            if let Some(failure) = &job.started_again {
+                self.progress.note(&format!("started once more: {failure}"));
+            }
             if job.unanswered > 0 {
                 self.progress.note(&format!(
                     "launch `{}` had to end after {:.0} s: {} of its blocks were not measured",

@@ -45,7 +45,8 @@ pub(super) enum End {
     },
 }
 
-/// Runs a job to its end. Returns the lines that it reported.
+/// Runs a job to its end. Returns the lines that it reported. A job that ends before its first case, without a word of
+/// its own, is started once more: a launcher or a library may fail for a moment.
 ///
 /// # Errors
 /// It did not start, for which its own words are given; or files and processes fail.
@@ -55,6 +56,31 @@ pub(super) fn run(
     request: &Request,
     progress: &Progress,
 ) -> anyhow::Result<(Vec<Line>, End)> {
+    match run_once(launching, ranks, request, progress)? {
+        Attempt::Made(lines, end) => Ok((lines, end)),
+        Attempt::NotStarted(reason) => {
+            progress.warn(&format!("{reason}; it is started once more"));
+            match run_once(launching, ranks, request, progress)? {
+                Attempt::Made(lines, end) => Ok((lines, end)),
+                Attempt::NotStarted(reason) => bail!("{reason}"),
+            }
+        }
+    }
+}
+
+/// One attempt at a job.
+enum Attempt {
+    Made(Vec<Line>, End),
+    /// It ended before its first case: what was said.
+    NotStarted(String),
+}
+
+fn run_once(
+    launching: &Launching<'_>,
+    ranks: usize,
+    request: &Request,
+    progress: &Progress,
+) -> anyhow::Result<Attempt> {
     let options = launching.options;
     let words = [launching.program.display().to_string(), serde_json::to_string(request)?];
     let command = launching
@@ -99,7 +125,7 @@ pub(super) fn run(
     let status = process.kill_all(if silent.is_some() { Duration::ZERO } else { GRACE })?;
     let lines = read_report(&request.report)?;
     if status.success() && matches!(lines.last(), Some(Line::End {})) {
-        return Ok((lines, End::Done));
+        return Ok(Attempt::Made(lines, End::Done));
     }
     let said = files::tail(&log);
     let reason = match silent {
@@ -123,18 +149,20 @@ pub(super) fn run(
                 reason: format!("{reason}; log `{}`", log.display()),
                 hung: silent.is_some(),
             };
-            Ok((lines, end))
+            Ok(Attempt::Made(lines, end))
         }
-        _ => {
-            let said = own_words(&said);
-            bail!(
-                "{}",
-                if said.is_empty() {
-                    format!("kilter-verify {reason}; see `{}`", log.display())
-                } else {
-                    said
-                }
-            )
+        announced => {
+            let own = own_words(&said);
+            let has_said_why = own.len() < said.len();
+            let said = if own.is_empty() {
+                format!("kilter-verify {reason}; see `{}`", log.display())
+            } else {
+                own
+            };
+            if announced.is_none() && silent.is_none() && !has_said_why {
+                return Ok(Attempt::NotStarted(said));
+            }
+            bail!("{said}")
         }
     }
 }

@@ -44,6 +44,7 @@ impl Job {
                 Some(_) => self.ledger.unanswered(),
                 None => 0,
             },
+            started_again: None,
         }
     }
 
@@ -101,10 +102,12 @@ impl Job {
             },
             Failure::Ended => JobFailure::DidNotStart {
                 reason: describe(status),
+                ended: true,
                 place,
             },
             Failure::NoStart => JobFailure::DidNotStart {
                 reason: format!("not within {} s", self.limits.start_seconds),
+                ended: false,
                 place,
             },
         };

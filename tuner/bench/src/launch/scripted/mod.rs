@@ -28,6 +28,11 @@ pub trait Script: fmt::Debug {
     /// Behaviour of a job that is launched by `command`.
     fn launch(&self, command: &CommandSpec, header: &Header) -> Launched;
 
+    /// True if a job of `kilter-verify` starts; else it ends at once, without a word.
+    fn verifier_starts(&self) -> bool {
+        true
+    }
+
     /// Behaviour of a row of a plugin in the correctness matrix.
     fn verified(&self, row: &str) -> RowEnds;
 }

@@ -54,7 +54,7 @@ impl Session<'_> {
                 Err(Stop::EndedInOrder) if attempt < MAX_TRIES => self.end_job()?,
                 Err(Stop::EndedInOrder) => return Err(self.give_up()),
                 Err(Stop::OutOfTime) => self.leave()?,
-                Err(Stop::Error(error)) => return Err(self.failed(error)),
+                Err(Stop::Error(error)) => self.go_on_after(error)?,
             }
         }
         blocks

@@ -5,6 +5,7 @@ use crate::launch::failure::{JobFailure, SessionError};
 use crate::launch::interrupt;
 use crate::launch::job::Job;
 use crate::launch::recover;
+use crate::launch::watch::Ended;
 
 impl Session<'_> {
     /// First step of every call.
@@ -77,6 +78,27 @@ impl Session<'_> {
         self.tell(&job);
         drop(job);
         ended.map_err(|error| self.failed(error))
+    }
+
+    /// Gives up the job after an error. A job that ended before it started is forgotten once, so that the next question
+    /// starts it again: launchers and libraries have failures of the moment (Open MPI under `srun` dies in MPI_Init when
+    /// a peer's first message is early, <https://github.com/open-mpi/ompi/issues/12495>).
+    pub(super) fn go_on_after(&mut self, error: SessionError) -> Result<(), SessionError> {
+        match &error {
+            SessionError::Job(failure @ JobFailure::DidNotStart { ended: true, .. }) if !self.started_again => {
+                self.started_again = true;
+                let said = failure.to_string();
+                match (self.job.take(), self.watch) {
+                    (Some(job), Some(watch)) => watch.ended(Ended {
+                        started_again: Some(said),
+                        ..job.ended()
+                    }),
+                    _ => tracing::warn!("{said}\nIt is started once more."),
+                }
+                Ok(())
+            }
+            _ => Err(self.failed(error)),
+        }
     }
 
     /// Gives up the job after an error.

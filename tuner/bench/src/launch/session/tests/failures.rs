@@ -63,10 +63,21 @@ fn a_silent_exit_is_a_crash() {
 }
 
 #[test]
-fn a_job_that_does_not_start_is_tried_once_per_session_and_again_when_resumed() {
-    for (behaviour, limit, part) in [
-        ("fails-to-start", 60.0, "not enough slots"),
-        ("never-starts", 0.3, "not within 0.3 s"),
+fn a_job_that_ends_before_it_starts_is_started_once_more() {
+    let site = Site::new();
+    let run = site.run();
+    let mut session = site.session(&run, "fails-to-start-once");
+    assert_eq!(session.measure(&block("b1")).unwrap(), expected("b1"));
+    assert_eq!((run.launch_count().unwrap(), run.started_again().unwrap()), (2, 1));
+    session.finish().unwrap();
+    site.nobody_is_left();
+}
+
+#[test]
+fn a_job_that_does_not_start_again_is_given_up_and_tried_when_resumed() {
+    for (behaviour, limit, part, launches) in [
+        ("fails-to-start", 60.0, "not enough slots", 2),
+        ("never-starts", 0.3, "not within 0.3 s", 1),
     ] {
         let site = Site::new();
         {
@@ -82,7 +93,8 @@ fn a_job_that_does_not_start_is_tried_once_per_session_and_again_when_resumed() 
                 session.start(),
                 Err(SessionError::Job(JobFailure::DidNotStart { .. }))
             ));
-            assert_eq!(run.launch_count().unwrap(), 1);
+            assert_eq!(run.launch_count().unwrap(), launches);
+            assert_eq!(run.started_again().unwrap(), 0);
             assert!(matches!(
                 session.finish(),
                 Err(SessionError::Job(JobFailure::DidNotStart { .. }))
