@@ -35,7 +35,7 @@ pub use list::{List, ListFormat, Listed};
 pub use measure::{CacheChoice, CorrectionChoice, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice};
 pub use overlap::{ModelChoice, Overlap};
 pub use place::Place;
-pub use profile::{Profile, ProfileFormat, Run as ProfileRun, Show as ProfileShow, Stored};
+pub use profile::{Compare as ProfileCompare, Profile, ProfileFormat, Run as ProfileRun, Show as ProfileShow, Stored};
 pub use query::{Queried, Query, QueryFormat};
 pub use report::Render;
 pub use rollback::Rollback;

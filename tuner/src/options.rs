@@ -1,13 +1,13 @@
 //! Makes validated options ([`kilter_model::options`]) from the command line as typed ([`crate::cli`]).
 
 mod allocation;
+mod application;
 mod overlap;
 mod tune;
 mod verify_algorithms;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use kilter_model::config::mix::Mix;
 use kilter_model::config::platform::Platform;
 use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, Options, absolute, functions, pairs, parse_sizes, wrong};
@@ -24,8 +24,10 @@ pub use verify_algorithms::VerifyOptions;
 
 /// Validates the options of measuring.
 pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
+    let ranks = application::ranks(&typed)?;
+    let mix = application::calls(&typed, ranks)?;
     let job = typed.job;
-    if typed.ranks == 0 {
+    if ranks == 0 {
         return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
     }
     if typed.launches == Some(0) {
@@ -58,7 +60,7 @@ pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
     let platform = typed
         .platform
         .as_deref()
-        .map(|name| platform(name, typed.ranks))
+        .map(|name| platform(name, ranks))
         .transpose()?;
     let options = Options {
         several_hosts: hostfile.is_some() || batch.several_hosts,
@@ -68,7 +70,7 @@ pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
             None => out.join("kilter.db"),
         },
         out,
-        wait: wait(typed.wait, typed.ranks),
+        wait: wait(typed.wait, ranks),
         sync: sync(typed.sync),
         cache: match typed.cache {
             cli::CacheChoice::Warm => Cache::Warm,
@@ -84,7 +86,7 @@ pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
         )
         .map_err(|(option, message)| wrong(option, message))?,
         mpirun: job.mpirun,
-        ranks: typed.ranks,
+        ranks,
         layout: None,
         hostfile,
         launch_agent: job.launch_agent.or(batch.agent),
@@ -95,8 +97,8 @@ pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
         guidelines: typed.guidelines,
         guideline_files: typed.guideline_file,
         functions: functions("--functions", typed.functions)?,
-        mix: typed.mix.map(|path| mix(&path, typed.ranks)).transpose()?,
-        root: root(&typed.root, typed.ranks)?,
+        mix,
+        root: root(&typed.root, ranks)?,
         element: match typed.element {
             cli::ElementChoice::Byte => Element::Byte,
             cli::ElementChoice::Int => Element::Int,
@@ -154,21 +156,6 @@ fn platform(name: &str, ranks: usize) -> Result<Platform, OptionError> {
     Ok(platform)
 }
 
-/// Reads a call mix and checks that it has calls on communicators of `ranks`.
-fn mix(path: &Path, ranks: usize) -> Result<Mix, OptionError> {
-    let mix = Mix::load(path).map_err(|error| wrong("--mix", error.to_string()))?;
-    if mix.on(ranks).next().is_none() {
-        let sizes: Vec<String> = mix.communicator_sizes().iter().map(ToString::to_string).collect();
-        let message = format!(
-            "{}: no call is on a communicator of {ranks} ranks, only of {}; give one of these to --ranks",
-            mix.file,
-            sizes.join(", ")
-        );
-        return Err(wrong("--mix", message));
-    }
-    Ok(mix)
-}
-
 fn root(typed: &str, ranks: usize) -> Result<Root, OptionError> {
     if typed == "rotating" {
         return Ok(Root::Rotating);
@@ -186,7 +173,7 @@ fn root(typed: &str, ranks: usize) -> Result<Root, OptionError> {
 pub(crate) fn own_directory() -> Result<PathBuf, OptionError> {
     std::env::current_exe()
         .ok()
-        .and_then(|path| path.parent().map(Path::to_path_buf))
+        .and_then(|path| path.parent().map(std::path::Path::to_path_buf))
         .ok_or_else(|| wrong("--libexec", "the directory of `kilter` cannot be found out; give it"))
 }
 

@@ -217,6 +217,7 @@ fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, v
         changes: Vec::new(),
         contests: Vec::new(),
         savings: Vec::new(),
+        application: options.mix.as_ref().and_then(|mix| mix.application.clone()),
         targets: Vec::new(),
         overlap: None,
         quarantined: quarantine.list(),

@@ -161,6 +161,7 @@ impl Options {
             sizes: &self.sizes,
             mix: self.mix.as_ref(),
             ranks: self.ranks,
+            nodes: self.layout.map(|layout| layout.nodes),
         }
     }
 }
@@ -172,6 +173,8 @@ pub struct TuneOptions {
     pub common: Options,
     /// Options of the measurement for each tuned layout; empty without layouts.
     pub layouts: Vec<Options>,
+    /// What was chosen for a profile, for the user; empty without one.
+    pub said: Vec<String>,
     /// True if parameters of the library may change.
     pub parameters: bool,
     /// True if mock-ups may be deployed.

@@ -60,6 +60,7 @@ impl Plan {
             sizes,
             mix: None,
             ranks: place.ranks,
+            nodes: None,
         };
         Plan::within(guidelines, &scope, place)
     }

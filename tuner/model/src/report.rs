@@ -18,6 +18,7 @@ pub use cost_model::{CostModel, MeasuredPrice, Prediction};
 pub use provenance::{BudgetPart, Provenance};
 pub use target::{TargetCandidate, TargetCell, TargetReport};
 
+use crate::config::mix::Application;
 use crate::survey::BeforeAndAfter;
 
 /// Version of the schema.
@@ -46,6 +47,9 @@ pub struct Report {
     /// violations cost it.
     #[serde(default)]
     pub savings: Vec<Saving>,
+    /// The application's run in which the calls of the mix were counted, if it is known; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// Overlap targets, if any were requested.
     #[serde(default)]
     pub targets: Vec<TargetReport>,

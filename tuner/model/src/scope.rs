@@ -15,6 +15,8 @@ pub struct Scope<'a> {
     pub mix: Option<&'a Mix>,
     /// Ranks of the communicator.
     pub ranks: usize,
+    /// Its nodes, if they are known.
+    pub nodes: Option<usize>,
 }
 
 impl Scope<'_> {
@@ -25,7 +27,7 @@ impl Scope<'_> {
         match self.mix {
             _ if !is_named => BTreeMap::new(),
             None => self.sizes.iter().map(|size| (*size, 1.0)).collect(),
-            Some(mix) => mix.of(function, self.ranks, self.sizes),
+            Some(mix) => mix.of(function, self.ranks, self.nodes, self.sizes),
         }
     }
 }

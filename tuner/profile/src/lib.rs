@@ -5,7 +5,8 @@
 //! * [`places`]: call sites as lines of the source.
 //! * [`store`]: the profile as one SQLite file.
 //! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
-//! * [`text`], [`html`], [`listing`], [`mix`]: renderings.
+//! * [`text`], [`html`], [`listing`]: renderings.
+//! * [`mix`], [`layouts`]: what `kilter tune` tunes for it. [`saved`]: what that has brought.
 //!
 //! It counts nothing itself: `plugins/tracer` does.
 
@@ -13,11 +14,13 @@ pub mod command;
 pub mod efficiency;
 pub mod gather;
 pub mod html;
+pub mod layouts;
 pub mod listing;
 mod members;
 pub mod mix;
 pub mod places;
 pub mod profile;
+pub mod saved;
 pub mod store;
 pub mod summary;
 pub mod text;

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use askama::Template;
+use kilter_model::config::mix::Application;
 use kilter_model::layout::Layout;
 use kilter_model::report::{Library, Report};
-use serde::Serialize;
+use kilter_render::format;
+use serde::{Deserialize, Serialize};
 
 use crate::html::HtmlError;
 use crate::summary::{Standing, Summary};
@@ -27,12 +29,15 @@ pub struct Index {
     pub emitted: Option<String>,
     /// Choices of some layout that the merged files leave out, a line each.
     pub left_out: Vec<String>,
+    /// The application's run in which its calls were counted, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     #[serde(skip)]
     version: &'static str,
 }
 
 /// A layout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// Nodes by ranks per node.
     pub layout: String,
@@ -48,11 +53,35 @@ pub struct Entry {
     pub fixed: usize,
     /// The answer in one line.
     pub headline: String,
+    /// Seconds that an application should save on communicators of this layout; absent without its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved_seconds: Option<f64>,
     /// The layout's report, relative to the index.
     pub report: String,
 }
 
 impl Index {
+    /// Name of the JSON in the directory of a run.
+    pub const FILE: &str = "layouts.json";
+
+    /// The layouts that a `layouts.json` names.
+    ///
+    /// # Errors
+    /// It is no such file.
+    pub fn layouts_in(text: &str) -> Result<Vec<Layout>, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            layout: String,
+        }
+        #[derive(Deserialize)]
+        struct Names {
+            layouts: Vec<Named>,
+        }
+        let names: Names = serde_json::from_str(text)?;
+        let parsed = names.layouts.iter().map(|named| named.layout.parse());
+        parsed.collect::<Result<_, _>>().map_err(serde::de::Error::custom)
+    }
+
     /// The page of reports that were verified with the merged files; `left_out` has a line for each choice that is not among them.
     #[must_use]
     pub fn new(reports: &[(Layout, Report)], emitted: Option<String>, left_out: Vec<String>) -> Index {
@@ -66,6 +95,7 @@ impl Index {
             layouts: reports.iter().map(|(layout, report)| entry(*layout, report)).collect(),
             emitted,
             left_out,
+            application: reports.iter().find_map(|(_, report)| report.application.clone()),
             version: env!("CARGO_PKG_VERSION"),
         }
     }
@@ -86,6 +116,24 @@ impl Index {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
+    /// What an application should save on all layouts together; `None` without its calls.
+    fn saved(&self) -> Option<String> {
+        let of_layouts: Vec<f64> = self.layouts.iter().filter_map(|entry| entry.saved_seconds).collect();
+        if of_layouts.is_empty() {
+            return None;
+        }
+        let saved: f64 = of_layouts.iter().sum();
+        let of_run = self.application.as_ref().map_or_else(String::new, |run| {
+            let share = format::percent(saved / run.seconds);
+            format!(" of its {} ({share})", format::seconds(run.seconds))
+        });
+        let sign = if saved < 0.0 { "-" } else { "" };
+        Some(format!(
+            "The application should save {sign}{}{of_run}.",
+            format::seconds(saved.abs())
+        ))
+    }
+
     /// A line for each layout.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -93,6 +141,9 @@ impl Index {
         for entry in &self.layouts {
             // Writing to a string does not fail.
             let _ = writeln!(text, "{:>8}  {}  ({})", entry.layout, entry.headline, entry.report);
+        }
+        if let Some(saved) = self.saved() {
+            let _ = writeln!(text, "{saved}");
         }
         for line in &self.left_out {
             let _ = writeln!(text, "left out: {line}");
@@ -121,6 +172,8 @@ fn entry(layout: Layout, report: &Report) -> Entry {
             .filter(|cell| Standing::of(cell) == Standing::Fixed)
             .count(),
         headline: summary.headline(),
+        saved_seconds: (!report.savings.is_empty())
+            .then(|| report.savings.iter().map(|saving| saving.saved_seconds).sum()),
         report: format!("{layout}/report.html"),
     }
 }
@@ -128,6 +181,7 @@ fn entry(layout: Layout, report: &Report) -> Entry {
 #[cfg(test)]
 mod tests {
     use kilter_fixtures::report as fixture;
+    use kilter_model::report::Saving;
 
     use super::*;
 
@@ -159,5 +213,35 @@ mod tests {
         left out: `btl_tcp_eager_limit=<131072>`, chosen for 8x16: it slows 1x2
         files of all layouts: emit
         ");
+    }
+
+    #[test]
+    fn what_an_application_should_save_is_summed_up() {
+        let saving = Saving {
+            function: "reduce".to_owned(),
+            bytes: 4096,
+            calls: 1000.0,
+            seconds_before: 2e-3,
+            seconds_after: 1e-3,
+            saved_seconds: 1.0,
+            certain: true,
+        };
+        let mut report = fixture::tuned();
+        report.savings = vec![saving];
+        report.application = Some(Application {
+            command: String::new(),
+            seconds: 40.0,
+        });
+        let reports = ["1x2", "8x16"].map(|layout| (layout.parse().unwrap(), report.clone()));
+        let index = Index::new(&reports, None, Vec::new());
+        let said = "The application should save 2.00 s of its 40.0 s (5 %).";
+        assert!(index.to_text().contains(said), "{}", index.to_text());
+        assert!(index.to_html().unwrap().contains(said));
+        let layouts = Index::layouts_in(&index.to_json().unwrap()).unwrap();
+        assert_eq!(
+            layouts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["1x2", "8x16"]
+        );
+        assert!(Index::layouts_in("{\"layouts\": [{\"layout\": \"8 x\"}]}").is_err());
     }
 }

@@ -13,9 +13,9 @@ pub struct Measure {
     /// The library, its launcher, and the places of results.
     #[command(flatten)]
     pub job: Job,
-    /// Number of MPI ranks in a job.
-    #[arg(short = 'n', long, help_heading = super::JOB, value_name = "N", default_value_t = 2)]
-    pub ranks: usize,
+    /// Number of MPI ranks in a job (default: 2; with --profile that of the communicators in which the program spends most time).
+    #[arg(short = 'n', long, help_heading = super::JOB, value_name = "N")]
+    pub ranks: Option<usize>,
     /// Simulated machine, with `smpirun`: a name such as ib-32x1, or a file like those in configs/platforms. Simulated times are exact:
     /// one launch of one repetition is made, whatever --launches and the options of repetitions say.
     #[arg(long, help_heading = super::JOB, value_name = "NAME", env = "KILTER_PLATFORM", conflicts_with = "hostfile")]
@@ -38,6 +38,10 @@ pub struct Measure {
     /// the --sizes within it.
     #[arg(long, help_heading = super::SCOPE, value_name = "FILE")]
     pub mix: Option<PathBuf>,
+    /// Profile of an application, made by `kilter profile`: as --mix with the calls of that run. `tune` then tunes the layouts of its
+    /// communicators, unless --ranks or --layouts says otherwise, and the report says how much of the run time should be saved.
+    #[arg(long, help_heading = super::SCOPE, value_name = "FILE", conflicts_with = "mix")]
+    pub profile: Option<PathBuf>,
     /// Root of rooted collectives: a rank, or `rotating` for each rank in turn.
     #[arg(long, help_heading = super::SCOPE, value_name = "RANK", default_value = "0")]
     pub root: String,

@@ -51,7 +51,7 @@ fn for_overlap(option: Arg) -> Arg {
         "repetition_seconds" => option
             .default_value("1")
             .help("Seconds that the repetitions of a part of a cell may take; what is slow gets fewer"),
-        "guidelines" | "guideline_file" | "functions" | "mix" | "platform" | "fixed" | "root" | "element" | "launches" | "alpha"
+        "guidelines" | "guideline_file" | "functions" | "mix" | "profile" | "platform" | "fixed" | "root" | "element" | "launches" | "alpha"
         | "test" | "correction" | "effect_floor" | "sync" | "cache" | "min_repetitions" | "max_repetitions"
         | "repetition_step" | "dry_run" | "allocations" => option.hide(true),
         _ => option,

@@ -21,6 +21,25 @@ pub struct Profile {
 pub enum Stored {
     /// Print a profile that was made before. Exit status: 0 done, 2 error.
     Show(Show),
+    /// Print what a deployment saved a program: two profiles, beside what `kilter tune` predicted. Exit status: 0 done, 2 error.
+    Compare(Compare),
+}
+
+/// Options of `profile compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// The profile without the deployment.
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    /// The profile with it.
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+    /// The --out directory of the `kilter tune --profile BEFORE` that made the deployment, or its report.json. Repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub report: Vec<PathBuf>,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = super::Format::Text)]
+    pub format: super::Format,
 }
 
 /// Options of the run.

@@ -200,7 +200,7 @@ pub(super) fn begin<'a>(
         context.progress.note(&taken_over(&taken, &context.jobs.run));
     }
     if let Some(mix) = &options.mix {
-        for text in mix_notes(mix, options.ranks, &context.plan) {
+        for text in mix_notes(mix, options, &context.plan) {
             context.progress.warn(&text);
         }
     }
@@ -262,15 +262,17 @@ fn forget_failure(run: &Run, error: &anyhow::Error) -> anyhow::Result<()> {
 }
 
 /// Notes on the parts of a call mix about which this run says nothing.
-fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
+fn mix_notes(mix: &Mix, options: &Options, plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
+    let nodes = options.layout.map(|layout| layout.nodes);
     let others: Vec<String> = mix
         .communicator_sizes()
         .into_iter()
-        .filter(|size| *size != ranks)
+        .filter(|size| *size != options.ranks)
         .map(|size| size.to_string())
         .collect();
-    if !others.is_empty() {
+    // With several layouts, the others are about these.
+    if !others.is_empty() && options.layout.is_none() {
         notes.push(format!(
             "this run ignores the calls of {} on communicators of {} ranks; run again with --ranks for each",
             mix.file,
@@ -279,7 +281,7 @@ fn mix_notes(mix: &Mix, ranks: usize, plan: &Plan) -> Vec<String> {
     }
     let is_planned = |function: &str| plan.calls.values().any(|called| called.function == function);
     let silent: BTreeSet<&str> = mix
-        .on(ranks)
+        .on(options.ranks, nodes)
         .map(|calls| calls.function.as_str())
         .filter(|function| !is_planned(function))
         .collect();

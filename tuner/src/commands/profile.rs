@@ -11,14 +11,18 @@ use kilter_bench::launch::command::{CommandSpec, quote};
 use kilter_bench::launch::interrupt;
 use kilter_bench::programs::Programs;
 use kilter_model::config::library::{self, Library};
+use kilter_model::layout::Layout;
 use kilter_profiling::profile::Profile;
-use kilter_profiling::{command, gather, html, listing, mix, places, store, summary, text};
+use kilter_profiling::saved::Predicted;
+use kilter_profiling::{command, gather, html, listing, mix, places, saved, store, summary, text};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE};
+use kilter_report::compare::operand::Operand;
+use kilter_report::layouts::Index;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{Status, print};
-use crate::cli::{self, ProfileFormat, ProfileRun, ProfileShow, Stored};
+use crate::cli::{self, Format, ProfileCompare, ProfileFormat, ProfileRun, ProfileShow, Stored};
 use crate::options::own_directory;
 
 /// A launcher that takes longer to say its version hangs.
@@ -29,6 +33,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(super) fn run(typed: cli::Profile) -> anyhow::Result<Status> {
     match typed.stored {
         Some(Stored::Show(typed)) => show(&typed),
+        Some(Stored::Compare(typed)) => compare(&typed),
         None => record(&typed.run),
     }
 }
@@ -52,6 +57,52 @@ fn show(typed: &ProfileShow) -> anyhow::Result<Status> {
     })?;
     std::fs::write(file, mix).with_context(|| format!("--mix: `{}` cannot be written", file.display()))?;
     Ok(Status::Holds)
+}
+
+fn compare(typed: &ProfileCompare) -> anyhow::Result<Status> {
+    let mut predicted = Vec::new();
+    for path in &typed.report {
+        predicted.extend(predictions(path)?);
+    }
+    let saved = saved::of(&store::read(&typed.before)?, &store::read(&typed.after)?, &predicted);
+    print(&match typed.format {
+        Format::Text => saved::text(&saved),
+        Format::Json => saved::json(&saved)?,
+    })?;
+    Ok(Status::Holds)
+}
+
+/// What the reports of a tuning predict: those of a directory, of each layout if there are several; or one report.
+fn predictions(path: &Path) -> anyhow::Result<Vec<Predicted>> {
+    let index = path.join(Index::FILE);
+    if index.is_file() {
+        let text = std::fs::read_to_string(&index).with_context(|| format!("--report: `{}`", index.display()))?;
+        let layouts = Index::layouts_in(&text).with_context(|| format!("--report: `{}`", index.display()))?;
+        return layouts
+            .iter()
+            .map(|layout| prediction(&path.join(layout.to_string()), Some(*layout)))
+            .collect();
+    }
+    Ok(vec![prediction(path, None)?])
+}
+
+fn prediction(path: &Path, layout: Option<Layout>) -> anyhow::Result<Predicted> {
+    let file = if path.is_dir() {
+        path.join("report.json")
+    } else {
+        path.to_owned()
+    };
+    let report = Operand::load(&file, 0, false).context("--report")?.report;
+    ensure!(
+        report.command == "tune" && !report.savings.is_empty(),
+        "--report: `{}` predicts nothing: it was not made by `kilter tune` with --profile or --mix, or nothing was measured with what is deployed",
+        file.display()
+    );
+    Ok(Predicted {
+        ranks: report.ranks,
+        nodes: layout.map(|layout| layout.nodes),
+        savings: report.savings,
+    })
 }
 
 fn rendered(profile: &Profile, format: ProfileFormat) -> anyhow::Result<String> {

@@ -11,6 +11,9 @@ use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     let options = options::tuning(typed)?;
+    for line in &options.said {
+        eprintln!("kilter: {line}");
+    }
     let contests: Vec<(&str, u64)> = options
         .contests
         .iter()

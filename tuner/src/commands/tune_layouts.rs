@@ -84,7 +84,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     let left_out = proven.merged.left_out.iter().map(LeftOut::line).collect();
     let index = Index::new(&reports, emitted, left_out);
     reporting::write(&options.common, "report.html", &index.to_html()?)?;
-    reporting::write(&options.common, "layouts.json", &index.to_json()?)?;
+    reporting::write(&options.common, Index::FILE, &index.to_json()?)?;
     // Together, and only now: until here the same command resumes every layout.
     for member in &members {
         member.context.jobs.run.finish()?;

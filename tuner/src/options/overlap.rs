@@ -70,7 +70,7 @@ fn refuse_what_means_nothing(measure: &cli::Measure) -> Result<(), OptionError> 
     if !measure.guidelines.is_empty() || !measure.guideline_file.is_empty() {
         return Err(wrong("--guidelines", "overlap verifies none; `kilter check` does"));
     }
-    if !measure.functions.is_empty() || measure.mix.is_some() {
+    if !measure.functions.is_empty() || measure.mix.is_some() || measure.profile.is_some() {
         return Err(wrong("--functions", "overlap takes what it measures from --benchmarks"));
     }
     if measure.platform.is_some() {

@@ -9,7 +9,7 @@ use kilter_model::layout::{self, Layout};
 use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, Options, TuneOptions, absolute, functions, parse_bytes, plugins, wrong};
 
-use super::{allocation, measuring};
+use super::{allocation, application, measuring};
 use crate::cli;
 
 /// Validates the options of tuning.
@@ -44,9 +44,16 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
             "`plugins` needs one or more; give them by --plugin FILE",
         ));
     }
-    let mut layouts = match &typed.layouts {
-        Some(text) => of_layouts(&layout_list(text)?, &typed.measure)?,
-        None => Vec::new(),
+    let for_profile = match &typed.measure.profile {
+        Some(file) if typed.layouts.is_none() && typed.measure.ranks.is_none() => Some(application::choice(file)?),
+        _ => None,
+    };
+    let mut layouts = match (&typed.layouts, &for_profile) {
+        (Some(text), _) => of_layouts(&layout_list(text)?, &typed.measure)?,
+        (None, Some(choice)) if !choice.layouts.is_empty() && typed.measure.platform.is_none() => {
+            of_layouts(&choice.layouts, &typed.measure)?
+        }
+        _ => Vec::new(),
     };
     let mut common = match layouts.first() {
         Some(first) => Options {
@@ -62,6 +69,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     Ok(TuneOptions {
         common,
         layouts,
+        said: for_profile.map(|choice| choice.said).unwrap_or_default(),
         parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
         mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
         algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
@@ -117,7 +125,7 @@ fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, 
     let db = typed.job.db.clone().unwrap_or_else(|| typed.job.out.join("kilter.db"));
     let each = layouts.iter().map(|layout| {
         let own = cli::Measure {
-            ranks: layout.ranks(),
+            ranks: Some(layout.ranks()),
             job: cli::Job {
                 out: typed.job.out.join(layout.to_string()),
                 db: Some(db.clone()),

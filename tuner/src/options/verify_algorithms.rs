@@ -38,7 +38,7 @@ impl VerifyOptions {
         let rows = typed.only.iter().map(|text| wanted(text)).collect::<Result<_, _>>()?;
         let measure = cli::Measure {
             job: typed.job,
-            ranks: ranks.last().copied().unwrap_or(1),
+            ranks: Some(ranks.last().copied().unwrap_or(1)),
             ..defaults()?
         };
         Ok(VerifyOptions {

@@ -182,7 +182,7 @@ impl Site {
             "--quiet".to_owned(),
         ];
         let given = |option: &str| arguments.iter().any(|one| one.starts_with(option));
-        let is_said = |option: &str| given(option) || option == "--ranks" && given("--layouts");
+        let is_said = |option: &str| given(option) || option == "--ranks" && (given("--layouts") || given("--profile"));
         let defaults = [("--ranks", "4"), ("--seed", "1")].into_iter();
         let defaults = defaults.filter(|(option, _)| !is_said(option));
         let defaults = defaults.map(|(option, value)| format!("{option}={value}"));

@@ -16,6 +16,7 @@ mod noise;
 mod other_load;
 mod overlap;
 mod plugin;
+mod profile;
 mod quarantine;
 mod replay;
 mod resume;

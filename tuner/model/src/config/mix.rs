@@ -19,6 +19,19 @@ pub struct Mix {
     pub file: String,
     /// Its entries, in the order of the file.
     pub calls: Vec<Calls>,
+    /// The run in which the calls were counted, if it is known.
+    pub application: Option<Application>,
+}
+
+/// A run of an application.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Application {
+    /// Its command line; empty if it is not known.
+    #[serde(default)]
+    pub command: String,
+    /// Its run time in seconds.
+    pub seconds: f64,
 }
 
 /// Calls of one function on communicators of one size.
@@ -32,12 +45,23 @@ pub struct Calls {
     pub count: f64,
     /// Size of the communicator; `None` for any.
     pub ranks: Option<usize>,
+    /// Nodes of the communicator; `None` for any.
+    pub nodes: Option<usize>,
+}
+
+impl Calls {
+    /// True for a communicator of so many ranks, on so many nodes if that is known.
+    fn are_on(&self, ranks: usize, nodes: Option<usize>) -> bool {
+        let fits = |only: Option<usize>, is: Option<usize>| only.is_none() || is.is_none() || only == is;
+        fits(self.ranks, Some(ranks)) && fits(self.nodes, nodes)
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawMix {
     call: Vec<Spanned<RawCalls>>,
+    application: Option<Spanned<Application>>,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +71,7 @@ struct RawCalls {
     bytes: Option<Spanned<RawBytes>>,
     calls: Option<Spanned<f64>>,
     ranks: Option<Spanned<usize>>,
+    nodes: Option<Spanned<usize>>,
 }
 
 #[derive(Deserialize)]
@@ -84,18 +109,26 @@ impl Mix {
         if calls.is_empty() {
             return Err(wrong("it has no `[[call]]`; list at least one".to_owned()));
         }
+        let application = match raw.application {
+            Some(one) if !(one.as_ref().seconds.is_finite() && one.as_ref().seconds > 0.0) => {
+                let message = format!("seconds: `{}` is no run time; allowed: above 0", one.as_ref().seconds);
+                return Err(wrong(format!("line {}: {message}", line_of(text, one.span().start))));
+            }
+            one => one.map(Spanned::into_inner),
+        };
         Ok(Mix {
             file: file.to_owned(),
             calls,
+            application,
         })
     }
 
-    /// Calls of a function on a communicator of `ranks`, by volume in bytes; empty if there are none. A range stands
-    /// for the sizes of `grid` within it, or for its ends if there are none, and its calls are spread evenly over them.
+    /// Calls of a function on a communicator of `ranks`, on `nodes` if that is known, by volume in bytes; empty if there are none. A range
+    /// stands for the sizes of `grid` within it, or for its ends if there are none, and its calls are spread evenly over them.
     #[must_use]
-    pub fn of(&self, function: &str, ranks: usize, grid: &[u64]) -> BTreeMap<u64, f64> {
+    pub fn of(&self, function: &str, ranks: usize, nodes: Option<usize>, grid: &[u64]) -> BTreeMap<u64, f64> {
         let mut by_size = BTreeMap::new();
-        for calls in self.on(ranks).filter(|calls| calls.function == function) {
+        for calls in self.on(ranks, nodes).filter(|calls| calls.function == function) {
             let (low, high) = calls.bytes;
             let mut sizes: BTreeSet<u64> = grid
                 .iter()
@@ -112,11 +145,9 @@ impl Mix {
         by_size
     }
 
-    /// The entries for a communicator of `ranks`.
-    pub fn on(&self, ranks: usize) -> impl Iterator<Item = &Calls> {
-        self.calls
-            .iter()
-            .filter(move |calls| calls.ranks.is_none_or(|only| only == ranks))
+    /// The entries for a communicator of `ranks`, on `nodes` if that is known.
+    pub fn on(&self, ranks: usize, nodes: Option<usize>) -> impl Iterator<Item = &Calls> {
+        self.calls.iter().filter(move |calls| calls.are_on(ranks, nodes))
     }
 
     /// Sizes of communicators that the mix names.
@@ -156,20 +187,18 @@ fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, (Range<usize>, Strin
         }
         count => count.map_or(1.0, Spanned::into_inner),
     };
-    let ranks = match raw.ranks {
-        Some(ranks) if *ranks.as_ref() == 0 => {
-            return Err((
-                ranks.span(),
-                "ranks: `0` is no size of a communicator; give at least 1".to_owned(),
-            ));
-        }
-        ranks => ranks.map(Spanned::into_inner),
+    let positive = |key: &str, what: &str, value: Option<Spanned<usize>>| match value {
+        Some(value) if *value.as_ref() == 0 => Err((value.span(), format!("{key}: `0` is no {what}; give at least 1"))),
+        value => Ok(value.map(Spanned::into_inner)),
     };
+    let ranks = positive("ranks", "size of a communicator", raw.ranks)?;
+    let nodes = positive("nodes", "number of nodes", raw.nodes)?;
     Ok(Calls {
         function,
         bytes,
         count,
         ranks,
+        nodes,
     })
 }
 
@@ -200,11 +229,11 @@ mod tests {
     fn the_example_is_read() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/mixes/example.toml");
         let mix = Mix::load(Path::new(path)).unwrap();
-        assert_eq!(mix.of("allreduce", 8, &GRID), BTreeMap::from([(8, 240_000.0)]));
+        assert_eq!(mix.of("allreduce", 8, None, &GRID), BTreeMap::from([(8, 240_000.0)]));
         let transpose = BTreeMap::from([(65536, 400.0), (262_144, 400.0), (1 << 20, 400.0)]);
-        assert_eq!(mix.of("alltoall", 8, &GRID), transpose);
-        assert!(mix.of("gather", 8, &GRID).is_empty() && mix.of("bcast", 8, &GRID).is_empty());
-        assert_eq!(mix.of("gather", 2, &GRID), BTreeMap::from([(262_144, 40.0)]));
+        assert_eq!(mix.of("alltoall", 8, None, &GRID), transpose);
+        assert!(mix.of("gather", 8, None, &GRID).is_empty() && mix.of("bcast", 8, None, &GRID).is_empty());
+        assert_eq!(mix.of("gather", 2, None, &GRID), BTreeMap::from([(262_144, 40.0)]));
         assert_eq!(mix.communicator_sizes(), BTreeSet::from([2]));
     }
 
@@ -213,13 +242,13 @@ mod tests {
         let text =
             "[[call]]\nfunction = \"bcast\"\nbytes = \"3..5\"\n[[call]]\nfunction = \"bcast\"\nbytes = 5\ncalls = 2.5";
         let mix = Mix::parse(text, "mix.toml").unwrap();
-        assert_eq!(mix.of("bcast", 4, &GRID), BTreeMap::from([(3, 0.5), (5, 3.0)]));
+        assert_eq!(mix.of("bcast", 4, None, &GRID), BTreeMap::from([(3, 0.5), (5, 3.0)]));
     }
 
     #[test]
     fn a_barrier_has_no_volume() {
         let mix = Mix::parse("[[call]]\nfunction = \"barrier\"\ncalls = 7", "mix.toml").unwrap();
-        assert_eq!(mix.of("barrier", 4, &GRID), BTreeMap::from([(0, 7.0)]));
+        assert_eq!(mix.of("barrier", 4, None, &GRID), BTreeMap::from([(0, 7.0)]));
     }
 
     #[test]

@@ -98,6 +98,7 @@ fn a_mix_keeps_its_functions_at_its_sizes_and_counts_its_calls() {
         sizes: &[8, 64],
         mix: Some(&mix),
         ranks: 2,
+        nodes: None,
     };
     let plan = Plan::within(&all, &scope, Place::on_one_node(2));
     assert!(!plan.cells.is_empty());

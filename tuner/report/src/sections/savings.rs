@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use askama::Template;
+use kilter_model::config::mix::Application;
 use kilter_model::report::{Report, Saving};
 use kilter_render::format;
 use kilter_render::table::{plain, printable, trimmed};
@@ -13,7 +14,7 @@ use crate::marks;
 pub(super) static SECTION: Section = Section {
     id: "savings",
     navigation: Some("Savings"),
-    fields: &["savings"],
+    fields: &["savings", "application"],
     html,
     text,
     markdown,
@@ -107,6 +108,10 @@ fn table(report: &Report) -> Option<Table> {
         };
         format!("In all {} of {of} in these calls ({share}).{noise}", signed(saved))
     };
+    let total = match &report.application {
+        Some(run) => format!("{total} {}", of_run(saved, run, is_check)),
+        None => total,
+    };
     Some(Table {
         title: if is_check {
             "What the violations cost"
@@ -121,6 +126,20 @@ fn table(report: &Report) -> Option<Table> {
         rows: report.savings.iter().map(row).collect(),
         total,
     })
+}
+
+/// The part of the application's run time, which the seconds of one rank are compared with.
+fn of_run(saved: f64, run: &Application, is_check: bool) -> String {
+    let what = if is_check { "cost" } else { "should save" };
+    let command = match run.command.as_str() {
+        "" => "The application's run".to_owned(),
+        command => format!("The run of `{command}`"),
+    };
+    format!(
+        "{command} took {}, of which they {what} {}.",
+        format::seconds(run.seconds),
+        format::percent(saved / run.seconds)
+    )
 }
 
 fn row(saving: &Saving) -> [String; 6] {
@@ -174,6 +193,15 @@ mod tests {
                 .starts_with("In all 1.98 s of 5.70 s in these calls (34.7 %)."),
             "{}",
             found.total
+        );
+        report.application = Some(Application {
+            command: "mpirun -n 2 solver".to_owned(),
+            seconds: 19.8,
+        });
+        let total = table(&report).unwrap().total;
+        assert!(
+            total.ends_with("The run of `mpirun -n 2 solver` took 19.8 s, of which they should save 10 %."),
+            "{total}"
         );
         report.command = "check".to_owned();
         assert_eq!(table(&report).unwrap().head[4..], ["bound", "costs"]);
