@@ -233,7 +233,8 @@ fn not_verified(plan: &Plan, verification: &Verification) -> BTreeMap<String, St
     let failed = verification.failed.iter();
     let of_reasons = guidelines.chain(failed).map(|(what, why)| (what.clone(), why.clone()));
     let unreached = verification.unreached.iter();
-    let of_time = unreached.map(|what| (what.clone(), "the time did not reach it; raise --budget".to_owned()));
+    let why = "the time did not reach it, or other programs left no repetition valid; end them, or raise --budget";
+    let of_time = unreached.map(|what| (what.clone(), why.to_owned()));
     of_reasons.chain(of_time).collect()
 }
 

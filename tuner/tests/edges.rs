@@ -26,7 +26,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "kilter-profiling",
-        &["kilter-bench", "kilter-model", "kilter-protocol", "kilter-render"],
+        &[
+            "kilter-advise",
+            "kilter-bench",
+            "kilter-model",
+            "kilter-protocol",
+            "kilter-render",
+        ],
     ),
     (
         "kilter-search",

@@ -79,7 +79,7 @@ pub struct Advice {
 pub struct Evidence {
     /// File.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; 0 for a file that is no text.
     pub line: usize,
     /// Process.
     pub process: String,

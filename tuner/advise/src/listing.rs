@@ -28,7 +28,7 @@ pub struct Counter {
     pub value: f64,
     /// The unit.
     pub unit: Unit,
-    /// Line of the file, from 1.
+    /// Line of the file, from 1; 0 for a file that is no text.
     pub line: usize,
 }
 
@@ -58,6 +58,14 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// The same of a file that is no text, where a line would say nothing.
+    #[must_use]
+    pub fn without_lines(mut self) -> Listing {
+        let counters = self.processes.iter_mut().flat_map(|process| &mut process.counters);
+        counters.for_each(|counter| counter.line = 0);
+        self
+    }
+
     /// True if the listing has a counter in seconds.
     #[must_use]
     pub fn has_times(&self) -> bool {

@@ -133,8 +133,17 @@ fn places(evidence: &[Evidence]) -> String {
         return String::new();
     }
     let in_file = |(file, lines): &(&str, Vec<usize>)| {
-        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-        format!("{file}:{}", lines.join(", "))
+        // What is no text has no lines.
+        let lines: Vec<String> = lines
+            .iter()
+            .filter(|line| **line > 0)
+            .map(ToString::to_string)
+            .collect();
+        if lines.is_empty() {
+            (*file).to_owned()
+        } else {
+            format!("{file}:{}", lines.join(", "))
+        }
     };
     format!(" ({})", files.iter().map(in_file).collect::<Vec<_>>().join("; "))
 }

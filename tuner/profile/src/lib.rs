@@ -6,11 +6,13 @@
 //! * [`store`]: the profile as one SQLite file.
 //! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
 //! * [`text`], [`html`], [`listing`]: renderings.
+//! * [`counters`]: what rules of advice read.
 //! * [`mix`], [`layouts`]: what `kilter tune` tunes for it. [`saved`]: what that has brought.
 //!
 //! It counts nothing itself: `plugins/tracer` does.
 
 pub mod command;
+pub mod counters;
 pub mod efficiency;
 pub mod gather;
 pub mod html;

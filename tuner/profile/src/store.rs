@@ -1,5 +1,6 @@
 //! A profile as one SQLite file.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use kilter_protocol::calls::End;
@@ -62,6 +63,18 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), StoreError> {
         path: path.to_owned(),
         source,
     })
+}
+
+/// True if the file is one of SQLite that is marked as a profile.
+#[must_use]
+pub fn is_profile(path: &Path) -> bool {
+    const SQLITE: &[u8] = b"SQLite format 3\0";
+    // SQLite's file format: the application's id stands at byte 68, the most significant byte first.
+    let mut head = [0; 72];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok()
+        && head.starts_with(SQLITE)
+        && i64::from(i32::from_be_bytes([head[68], head[69], head[70], head[71]])) == APPLICATION
 }
 
 /// SQLite's integers are signed.

@@ -93,6 +93,8 @@ pub enum ProfileFormat {
     Text,
     /// JSON for programs; its schema is configs/schema/calls.schema.json.
     Json,
-    /// Calls and times of each rank, as `kilter advise` reads them.
+    /// Calls and times of each rank, in the form of SGI's listing.
     Listing,
+    /// The counters that rules of `kilter advise` read, a line each.
+    Counters,
 }

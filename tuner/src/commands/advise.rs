@@ -4,7 +4,10 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use kilter_advise::listing::Listing;
 use kilter_advise::{formats, judge, render, rules};
+
+use kilter_profiling::{counters, store};
 
 use super::{Status, print};
 use crate::cli::{Advise, AdviseFormat};
@@ -21,7 +24,16 @@ pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
     }
     let mut listings = Vec::new();
     for path in &typed.files {
-        listings.extend(formats::read(&text(path)?, &name(path))?);
+        if store::is_profile(path) {
+            let counters = counters::text(&store::read(path)?);
+            listings.extend(
+                formats::read(&counters, &name(path))?
+                    .into_iter()
+                    .map(Listing::without_lines),
+            );
+        } else {
+            listings.extend(formats::read(&text(path)?, &name(path))?);
+        }
     }
     let judged = judge(&all, &formats::joined(listings));
     print(&match typed.format {
@@ -107,6 +119,69 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
         assert_eq!(run(&typed(&[&log], &[&rule])).unwrap(), Status::Violations);
         let twice = run(&typed(&[&log], &[&rule, &rule])).unwrap_err().to_string();
         assert!(twice.contains("the id `SITE_ALLREDUCE` is another rule's"), "{twice}");
+    }
+
+    #[test]
+    fn a_profile_is_read_as_it_is() {
+        use kilter_profiling::profile::{Calls, Communicator, Profile, Rank};
+
+        let rank = |rank: u32| Rank {
+            rank,
+            host: "node1".to_owned(),
+            seconds: 10.0,
+            finalized: true,
+            missing: kilter_protocol::calls::End {
+                lost_calls: 0,
+                lost_messages: 0,
+                failed_calls: 0,
+            },
+        };
+        let calls = |rank: u32, seconds: f64| Calls {
+            rank,
+            communicator: Some(0),
+            function: "MPI_Bcast".to_owned(),
+            site: None,
+            bucket: 13,
+            datatype: "real".to_owned(),
+            operator: String::new(),
+            calls: 100,
+            seconds,
+            shortest: 0.001,
+            longest: 1.0,
+            bytes: 409_600,
+            requests: 0,
+        };
+        let profile = Profile {
+            world: 2,
+            ranks: vec![rank(0), rank(1)],
+            communicators: vec![Communicator {
+                name: "world".to_owned(),
+                label: String::new(),
+                ranks: 2,
+                nodes: 1,
+                ranks_per_node: 2,
+            }],
+            calls: vec![calls(0, 1.0), calls(1, 5.0)],
+            ..Profile::default()
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("app.db");
+        store::write(&profile, &file).unwrap();
+        assert_eq!(run(&typed(&[&file], &[])).unwrap(), Status::Violations);
+        let listing = formats::read(&counters::text(&profile), "app.db").unwrap();
+        let judged = judge(&rules::load_embedded().unwrap(), &listing);
+        let ids: Vec<&str> = judged.advice.iter().map(|advice| advice.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            ["PROFILE_LATE_RANKS", "PROFILE_UNEVEN_WORK", "PROFILE_COLLECTIVES"]
+        );
+        assert!((judged.advice[0].seconds.unwrap() - 4.0).abs() < 1e-9);
+        // Another database is no profile, and no listing.
+        let other = directory.path().join("kilter.db");
+        kilter_bench::store::Store::open(&other).unwrap();
+        assert!(!store::is_profile(&other));
+        let error = format!("{:#}", run(&typed(&[&other], &[])).unwrap_err());
+        assert!(error.contains("no line of it is of a known listing"), "{error}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use kilter_model::config::library::{self, Library};
 use kilter_model::layout::Layout;
 use kilter_profiling::profile::Profile;
 use kilter_profiling::saved::Predicted;
-use kilter_profiling::{command, gather, html, listing, mix, places, saved, store, summary, text};
+use kilter_profiling::{command, counters, gather, html, listing, mix, places, saved, store, summary, text};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE};
 use kilter_report::compare::operand::Operand;
 use kilter_report::layouts::Index;
@@ -110,6 +110,7 @@ fn rendered(profile: &Profile, format: ProfileFormat) -> anyhow::Result<String> 
         ProfileFormat::Text => text::text(&summary::of(profile)),
         ProfileFormat::Json => summary::json(&summary::of(profile))?,
         ProfileFormat::Listing => listing::text(profile),
+        ProfileFormat::Counters => counters::text(profile),
     })
 }
 

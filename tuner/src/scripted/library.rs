@@ -172,6 +172,12 @@ impl ScriptedLibrary {
         self.fault(when, Ends::Hangs)
     }
 
+    /// Makes all repetitions of calls void.
+    #[must_use]
+    pub fn voids(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.fault(when, Ends::Void)
+    }
+
     /// Makes calls deliver wrong data.
     #[must_use]
     pub fn wrong_data(self, when: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary {

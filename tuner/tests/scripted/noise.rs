@@ -1,5 +1,8 @@
 //! Machines that are not quiet.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use kilter_bench::launch::scripted::Noise;
 
 use super::*;
@@ -34,6 +37,29 @@ fn noises() -> Vec<Noise> {
         ]
     });
     all.collect()
+}
+
+/// On a busy machine no repetition of an item may be valid in both launches of the screening. It is looked at once more, and what it bounds
+/// is judged as any other.
+#[test]
+fn what_was_void_at_first_is_timed_later() {
+    let void = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&void);
+    let library = slow_reduce(|call| call.algorithm == 2).voids(move |call| {
+        let is_void = call.collective.name() == "allreduce" && call.bytes == 4096 && seen.get() < 3;
+        seen.set(seen.get() + usize::from(is_void));
+        is_void
+    });
+    let run = tune(library, REDUCE);
+    assert_eq!(void.get(), 3);
+    assert!(is_mended(&run, SLOW));
+    assert!(run.report.unreached.is_empty(), "{:?}", run.report.unreached);
+    // What is void for ever is said, and ends nothing.
+    let library = slow_reduce(|call| call.algorithm == 2)
+        .voids(|call| call.collective.name() == "allreduce" && call.bytes == 4096);
+    let run = tune(library, REDUCE);
+    let unreached: Vec<&String> = run.report.unreached.iter().collect();
+    assert_eq!(unreached, ["allreduce(n) @4096"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod call_profile;
 mod intel_aps;
+mod kilter_profile;
 mod mpich_algorithms;
 mod mpt_stats;
 mod openmpi_spc;
@@ -38,7 +39,10 @@ pub static FORMATS: &[&Format] = &[
     &mpich_algorithms::FORMAT,
     &ucx_stats::FORMAT,
     &intel_aps::FORMAT,
+    &kilter_profile::FORMAT,
 ];
+
+pub use kilter_profile::HEAD as PROFILE_HEAD;
 
 /// A file that has no statistics.
 #[derive(Debug, thiserror::Error)]

@@ -34,6 +34,11 @@ const SAMPLES: &[(&str, &str, &str)] = &[
         "intel-aps-rank.txt",
         include_str!("../../samples/intel-aps-rank.txt"),
     ),
+    (
+        "kilter-profile",
+        "kilter-profile.txt",
+        include_str!("../../samples/kilter-profile.txt"),
+    ),
 ];
 
 /// The value of a counter of a process, with its unit and line.

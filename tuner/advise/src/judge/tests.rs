@@ -159,6 +159,26 @@ fn ranks(seconds: &[f64]) -> String {
     format!("| MPI Time per Rank\n|---\n| Rank LifeTime(sec) MPITime(sec) MPITime(%)\n|---\n{rows}|====\n")
 }
 
+/// Counters of a profile of two ranks that run for 100 s and compute for 50, the further ones on rank 0: name, value.
+fn profile(counters: &[(&str, f64)]) -> String {
+    let has = |wanted: &str| counters.iter().any(|(name, _)| *name == wanted);
+    let mut text =
+        "kilter profile counters\nrank 1\njob time\t100\ts\ncomputation.spent\t50\ts\nrank 0\njob time\t100\ts\n"
+            .to_owned();
+    if !has("computation.spent") {
+        text.push_str("computation.spent\t50\ts\n");
+    }
+    for (name, value) in counters {
+        let unit = if name.ends_with(".calls") || name.ends_with(".short") {
+            ""
+        } else {
+            "s"
+        };
+        text.push_str(&format!("{name}\t{value}\t{unit}\n"));
+    }
+    text
+}
+
 /// For each rule a listing on which it gives advice, and one of the same form on which it does not.
 fn cases() -> Vec<(&'static str, String, String)> {
     let retries = |name: &'static str| (mpt(&[(name, 3)]), mpt(&[]));
@@ -298,6 +318,46 @@ fn cases() -> Vec<(&'static str, String, String)> {
             "APS_IDLE",
             functions(&[("MPI_Barrier", 9.0, 8.0)]),
             functions(&[("MPI_Barrier", 9.0, 0.5)]),
+        ),
+        (
+            "PROFILE_COLLECTIVES",
+            profile(&[("bcast on world.spent", 9.0), ("bcast on world.late", 2.0)]),
+            profile(&[("bcast on world.spent", 9.0), ("bcast on world.late", 8.0)]),
+        ),
+        (
+            "PROFILE_LATE_RANKS",
+            profile(&[("bcast on world.spent", 20.0), ("bcast on world.late", 11.0)]),
+            profile(&[("bcast on world.spent", 20.0), ("bcast on world.late", 9.0)]),
+        ),
+        (
+            "PROFILE_LATE_SENDERS",
+            profile(&[("waitall.waiting", 11.0)]),
+            profile(&[("waitall.waiting", 9.0)]),
+        ),
+        (
+            "PROFILE_SHORT_MESSAGES",
+            profile(&[("messages from 0 to 1.short", 5000.0), ("short sends.spent", 3.0)]),
+            profile(&[("messages from 0 to 1.short", 500.0), ("short sends.spent", 3.0)]),
+        ),
+        (
+            "PROFILE_LONG_BLOCKING",
+            profile(&[("long messages.blocked", 5.0)]),
+            profile(&[("long messages.blocked", 3.0)]),
+        ),
+        (
+            "PROFILE_DERIVED_DATATYPES",
+            profile(&[("derived datatypes.spent", 11.0)]),
+            profile(&[("derived datatypes.spent", 9.0)]),
+        ),
+        (
+            "PROFILE_NEW_COMMUNICATORS",
+            profile(&[("new communicators.calls", 200.0), ("new communicators.spent", 3.0)]),
+            profile(&[("new communicators.calls", 20.0), ("new communicators.spent", 3.0)]),
+        ),
+        (
+            "PROFILE_UNEVEN_WORK",
+            profile(&[("computation.spent", 90.0)]),
+            profile(&[("computation.spent", 55.0)]),
         ),
         ("APS_UNEVEN_RANKS", ranks(&[50.0, 5.0]), ranks(&[50.0, 45.0])),
     ]

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::prediction;
-use kilter_model::plan::{self, Subject};
+use kilter_model::plan::{self, Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
@@ -19,6 +19,10 @@ const FEW: u32 = 3;
 
 /// Repetitions of the screening, and the seconds that they may take of each item: slow items get fewer.
 const SCREENING: Repetitions = Repetitions::fixed(5, 0.025);
+
+/// Launches that a screening adds for what it has not timed, and what each of them multiplies the seconds of an item by.
+const FURTHER_LAUNCHES: usize = 3;
+const MORE_SECONDS: f64 = 4.0;
 
 /// Findings of the first pass.
 #[derive(Debug, Default)]
@@ -40,9 +44,8 @@ pub(super) struct FirstPass {
 pub(super) fn first_pass(
     jobs: &Jobs<'_>,
     facts: &Facts,
-    label: &str,
-    setup: &Setup,
-    subjects: &BTreeSet<Subject>,
+    (label, setup): (&str, &Setup),
+    (plan, subjects): (&Plan, &BTreeSet<Subject>),
     (verification, limit_seconds): (&mut Verification, f64),
 ) -> anyhow::Result<FirstPass> {
     let options = jobs.site.options;
@@ -65,25 +68,80 @@ pub(super) fn first_pass(
             );
             break;
         }
-        let name = format!("{label}/screen/{number}");
-        let rule = Repetitions {
-            seconds: SCREENING.seconds.min(options.repetitions.seconds),
-            ..SCREENING
-        };
-        let blocks = plan::blocks(subjects, jobs.run.seed, &name, rule);
-        let launched = launch(jobs, &name, setup, blocks, verification, None)?;
-        pass.timed
-            .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
-        for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
-            pass.learnt.add(block, outcome);
+        pass.screen(
+            jobs,
+            (label, setup),
+            number,
+            (subjects, SCREENING.seconds),
+            verification,
+        )?;
+    }
+    // On a busy machine all repetitions of an item may be void within its seconds. What a cell compares it with comes along.
+    let mut seconds = SCREENING.seconds;
+    for number in SCREENING_LAUNCHES..SCREENING_LAUNCHES + FURTHER_LAUNCHES {
+        let untimed = pass.untimed(subjects, verification);
+        if untimed.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
+            break;
         }
+        seconds *= MORE_SECONDS;
+        let mut again = with_partners(plan, &untimed);
+        again.retain(|one| subjects.contains(one));
+        jobs.progress.phase(
+            &format!(
+                "{label}: {} items once more, for which no repetition was valid",
+                untimed.len()
+            ),
+            again.len() as u64,
+        );
+        pass.screen(jobs, (label, setup), number, (&again, seconds), verification)?;
     }
     pass.repeat(jobs, &BTreeMap::new());
     facts.set_predicted(pass.repetitions.clone());
     Ok(pass)
 }
 
+/// The subjects, and those on the other sides of their cells.
+fn with_partners(plan: &Plan, subjects: &BTreeSet<Subject>) -> BTreeSet<Subject> {
+    let cells = plan
+        .cells
+        .iter()
+        .filter(|cell| subjects.contains(&cell.left) || subjects.contains(&cell.right));
+    let both = cells.flat_map(|cell| [&cell.left, &cell.right]);
+    both.chain(subjects).cloned().collect()
+}
+
 impl FirstPass {
+    /// One launch of the screening, with so many seconds for the repetitions of an item.
+    fn screen(
+        &mut self,
+        jobs: &Jobs<'_>,
+        (label, setup): (&str, &Setup),
+        number: usize,
+        (subjects, seconds): (&BTreeSet<Subject>, f64),
+        verification: &mut Verification,
+    ) -> anyhow::Result<()> {
+        let name = format!("{label}/screen/{number}");
+        let rule = Repetitions {
+            seconds: seconds.min(jobs.site.options.repetitions.seconds),
+            ..SCREENING
+        };
+        let blocks = plan::blocks(subjects, jobs.run.seed, &name, rule);
+        let launched = launch(jobs, &name, setup, blocks, verification, None)?;
+        self.timed
+            .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
+        for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
+            self.learnt.add(block, outcome);
+        }
+        Ok(())
+    }
+
+    /// The subjects that were neither timed nor failed.
+    fn untimed(&self, subjects: &BTreeSet<Subject>, verification: &Verification) -> BTreeSet<Subject> {
+        let is_untimed =
+            |one: &&Subject| self.timed.of(one).is_none() && !verification.failed.contains_key(&one.item_id());
+        subjects.iter().filter(is_untimed).cloned().collect()
+    }
+
     /// Repeats from now on as the screening says, to tell ratios from the floor that lie so far from it.
     pub(super) fn repeat(&mut self, jobs: &Jobs<'_>, distances: &BTreeMap<Subject, f64>) {
         let (options, rule) = (jobs.site.options, jobs.site.options.repetitions);

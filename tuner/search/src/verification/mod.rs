@@ -94,7 +94,7 @@ pub fn verify(
     let limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.site.options.budget_seconds);
     let subjects = plan.subjects();
     let limited = (&mut verification, limit.seconds);
-    let pass = first_pass(jobs, facts, label, setup, &subjects, limited)?;
+    let pass = first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?;
     let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
     let planned = Cells::new(plan, &work.pass.timed, jobs.site.options.effect_floor);
     work.confirm(&planned)?;

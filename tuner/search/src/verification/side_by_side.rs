@@ -50,7 +50,10 @@ pub fn prove(
     let (pass, limit) = if is_screened {
         let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), options.budget_seconds);
         let limited = (&mut verification, limit.seconds);
-        (first_pass(jobs, facts, label, setup, &subjects, limited)?, limit)
+        (
+            first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?,
+            limit,
+        )
     } else {
         let pass = pilot(jobs, facts, label, setup, &subjects, &mut verification)?;
         (pass, Limit::NONE)

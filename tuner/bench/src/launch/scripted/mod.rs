@@ -77,6 +77,8 @@ pub enum Ends {
     Takes(f64),
     /// The item fails, and the others of its block go on.
     Fails(Fault),
+    /// No repetition is valid, as where other programs take a rank's processor each time.
+    Void,
     /// The item takes the job down.
     Crashes,
     /// The job falls silent.

@@ -230,6 +230,7 @@ impl Player {
         let mut at = begin;
         let mut takes: Vec<(String, f64)> = Vec::new();
         let mut taken_down = false;
+        let repetitions = block.repetitions.max;
         for item in &block.items {
             let Played {
                 ends,
@@ -260,6 +261,18 @@ impl Player {
                 Ends::Fails(fault) => {
                     self.due
                         .push_back((at, Due::says(Event::Failed { block, item, fault })));
+                }
+                Ends::Void => {
+                    let (seconds, void) = (Vec::new(), repetitions);
+                    self.due.push_back((
+                        at,
+                        Due::says(Event::Samples {
+                            block,
+                            item,
+                            seconds,
+                            void,
+                        }),
+                    ));
                 }
                 Ends::Crashes => {
                     let _ = writeln!(self.files.log, "scripted crash of `{item}`");
