@@ -8,7 +8,7 @@ use kilter_emit::{Emitted, File};
 use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::options::Options;
-use kilter_model::plan::Plan;
+use kilter_model::plan::{Plan, Subject};
 use kilter_model::report::{
     BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
 };
@@ -94,7 +94,8 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         let mut before = tuned.before.medians.clone();
         before.extend(tuned.untouched.clone());
         let rule = jobs.site.rule(after.noise_seconds);
-        report.savings = savings::of(&plan.calls, &before, &after.medians, &rule);
+        let touched = |subject: &Subject| tuned.deployment.touches(subject, &jobs.site.library);
+        report.savings = savings::of(&plan.calls, (&before, &after.medians), &touched, &rule);
     }
     report
 }

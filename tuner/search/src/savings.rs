@@ -13,11 +13,20 @@ use crate::verification::{JudgedCell, Medians};
 /// Calls by left side.
 pub type Calls = BTreeMap<Subject, Called>;
 
-/// Calls times time before less time after, for every volume of the mix that was measured both `before` and `after`; most saved
-/// first. Volumes whose difference is within noise are there, too, and say so: leaving them out would leave out losses.
+/// Calls times time before less time after, for every volume of the mix that was measured both `before` and `after` and that the deployment has
+/// `touched`; most saved first. Volumes whose difference is within noise are there, too, and say so: leaving them out would leave out losses.
+/// Other calls are those of the untouched library: their times differ by chance alone.
 #[must_use]
-pub fn of(calls: &Calls, before: &Medians, after: &Medians, rule: &Rule) -> Vec<Saving> {
+pub fn of(
+    calls: &Calls,
+    (before, after): (&Medians, &Medians),
+    touched: &dyn Fn(&Subject) -> bool,
+    rule: &Rule,
+) -> Vec<Saving> {
     let times = |subject: &Subject| {
+        if !touched(subject) {
+            return None;
+        }
         let sample = |medians: &Medians| Sample::new(medians.get(subject)?.clone()).ok();
         Some((sample(before)?, sample(after)?))
     };
@@ -94,21 +103,30 @@ fn sort(savings: &mut [Saving]) {
     savings.sort_by(|a, b| b.saved_seconds.total_cmp(&a.saved_seconds));
 }
 
-/// The calls of each volume that was asked for, at the smallest volume that is `known`: rounding up for one guideline makes a second
-/// volume of the same calls.
+/// The calls of each function and volume that was asked for, at the smallest volume that is `known`: rounding up for one guideline makes a second
+/// volume of the same calls. An application makes plain calls; other forms of a function, such as those on permuted ranks, stand for it only
+/// where there is no plain one.
 fn each_size_once<'c>(calls: &'c Calls, known: &dyn Fn(&Subject) -> bool) -> Vec<(&'c Subject, &'c str, u64, f64)> {
-    let mut first: BTreeMap<(&str, u64), (&Subject, &str, f64)> = BTreeMap::new();
+    let of_sizes = |(subject, called): (&'c Subject, &'c Called)| {
+        let sizes = called.calls.iter();
+        sizes.map(move |(size, count)| ((called.function.as_str(), *size), (subject, *count)))
+    };
+    let mut plain: BTreeMap<(&str, u64), Vec<(&Subject, f64)>> = BTreeMap::new();
+    let mut others: BTreeMap<(&str, u64), Vec<(&Subject, f64)>> = BTreeMap::new();
     // Subjects of one text come in the order of their volumes.
-    for (subject, called) in calls.iter().filter(|(subject, _)| known(subject)) {
-        for (size, count) in &called.calls {
-            first
-                .entry((subject.text.as_str(), *size))
-                .or_insert((subject, called.function.as_str(), *count));
-        }
+    for (key, entry) in calls.iter().flat_map(of_sizes) {
+        let is_plain = entry.0.collective().is_some();
+        let forms = if is_plain { &mut plain } else { &mut others };
+        forms.entry(key).or_default().push(entry);
     }
-    first
+    others.retain(|key, _| !plain.contains_key(key));
+    plain
         .into_iter()
-        .map(|((_, size), (subject, function, count))| (subject, function, size, count))
+        .chain(others)
+        .filter_map(|((function, size), forms)| {
+            let (subject, count) = forms.into_iter().find(|(subject, _)| known(subject))?;
+            Some((subject, function, size, count))
+        })
         .collect()
 }
 
@@ -156,7 +174,8 @@ mod tests {
         use Collective::{Reduce, Scan};
         let before = medians(&[(Reduce, 1001, 100.0), (Reduce, 1002, 101.0), (Scan, 8, 3.0)]);
         let after = medians(&[(Reduce, 1001, 40.0), (Reduce, 1002, 41.0), (Scan, 8, 3.02)]);
-        let savings = of(&calls(), &before, &after, &Rule::default());
+        let all = |_: &Subject| true;
+        let savings = of(&calls(), (&before, &after), &all, &Rule::default());
         let rows: Vec<(&str, u64, i64, bool)> = savings
             .iter()
             .map(|one| {
@@ -175,6 +194,39 @@ mod tests {
                 ("reduce", 1002, 300, true),
                 ("scan", 8, -20, false)
             ]
+        );
+    }
+
+    #[test]
+    fn what_nothing_acts_on_saves_nothing_and_no_form_counts_twice() {
+        use Collective::{Reduce, Scan};
+        let mut calls = calls();
+        let permuted = Subject {
+            text: "reduce(n){permuted}".to_owned(),
+            ..Subject::library(Reduce, 1001)
+        };
+        calls.insert(permuted.clone(), called("reduce", &[(1001, 10.0)]));
+        let no_plain = Subject {
+            text: "gather(n){permuted}".to_owned(),
+            ..Subject::library(Collective::Gather, 8)
+        };
+        calls.insert(no_plain.clone(), called("gather", &[(8, 4.0)]));
+        let all = [(Reduce, 1001, 100.0), (Reduce, 1002, 101.0), (Scan, 8, 3.0)];
+        let mut before = medians(&all);
+        let mut after = medians(&all.map(|(collective, bytes, us)| (collective, bytes, us / 2.0)));
+        for form in [permuted, no_plain] {
+            before.insert(form.clone(), vec![80e-6; 5]);
+            after.insert(form, vec![20e-6; 5]);
+        }
+        let touched = |subject: &Subject| subject.task.collective() != Some(Scan);
+        let savings = of(&calls, (&before, &after), &touched, &Rule::default());
+        let rows: Vec<(&str, u64, f64)> = savings
+            .iter()
+            .map(|one| (&*one.function, one.bytes, one.calls))
+            .collect();
+        assert_eq!(
+            rows,
+            [("reduce", 1001, 10.0), ("reduce", 1002, 5.0), ("gather", 8, 4.0)]
         );
     }
 

@@ -287,10 +287,13 @@ fn mix_notes(mix: &Mix, options: &Options, plan: &Plan) -> Vec<String> {
         .collect();
     if !silent.is_empty() {
         let names: Vec<&str> = silent.into_iter().collect();
-        notes.push(format!(
-            "no selected guideline has {} on its left side; leave out --guidelines and --functions to verify all guidelines",
-            names.join(", ")
-        ));
+        let names = names.join(", ");
+        let is_all = options.guidelines.is_empty() && options.functions.is_empty();
+        notes.push(if is_all {
+            format!("no guideline has {names} on its left side, so that these calls are not looked at; --guideline-file adds guidelines")
+        } else {
+            format!("no selected guideline has {names} on its left side; leave out --guidelines and --functions to verify all guidelines")
+        });
     }
     notes
 }

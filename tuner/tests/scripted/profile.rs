@@ -96,8 +96,8 @@ fn the_layouts_of_a_program_are_tuned_for_its_calls() {
     assert!(saving.saved_seconds > 1.0 && saving.certain, "{saving:?}");
     let run = reports[0].application.as_ref().unwrap();
     assert_eq!((run.command.as_str(), run.seconds), ("mpirun -n 4 solver", 40.0));
-    // Calls of a communicator of two ranks on two nodes are not those of two ranks on one.
-    assert_eq!(reports[1].savings[0].calls, 1e6);
+    // Nothing acts on two ranks, where nothing is slow.
+    assert!(reports[1].savings.is_empty(), "{:?}", reports[1].savings);
 }
 
 #[test]

@@ -133,13 +133,22 @@ fn of_run(saved: f64, run: &Application, is_check: bool) -> String {
     let what = if is_check { "cost" } else { "should save" };
     let command = match run.command.as_str() {
         "" => "The application's run".to_owned(),
-        command => format!("The run of `{command}`"),
+        command => format!("The run of `{}`", beginning(command)),
     };
     format!(
         "{command} took {}, of which they {what} {}.",
         format::seconds(run.seconds),
         format::percent(saved / run.seconds)
     )
+}
+
+/// The beginning of a long command, whose launcher may have many options.
+fn beginning(command: &str) -> String {
+    const LONGEST: usize = 60;
+    if command.chars().count() <= LONGEST {
+        return command.to_owned();
+    }
+    command.chars().take(LONGEST).chain([' ', '…']).collect()
 }
 
 fn row(saving: &Saving) -> [String; 6] {
