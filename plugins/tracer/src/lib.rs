@@ -32,4 +32,5 @@ mod site;
 mod start;
 mod table;
 mod thread;
+mod trace;
 mod write;

@@ -4,6 +4,7 @@
 //! two instructions, before any argument has moved.
 
 use crate::communicator::State;
+use crate::trace::Local;
 
 /// Communicators that a thread remembers, as a power of two.
 pub(crate) const WAYS: usize = 4;
@@ -26,6 +27,8 @@ pub(crate) struct Thread {
     /// Calls of MPI that this thread is in.
     pub(crate) depth: u64,
     pub(crate) remembered: [Remembered; WAYS],
+    /// Null until the thread's first call that is traced.
+    pub(crate) trace: *mut Local,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -74,6 +77,7 @@ mod place {
                 site: 0,
                 depth: 0,
                 remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
+                trace: std::ptr::null_mut(),
             })
         };
     }

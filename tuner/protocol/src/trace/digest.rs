@@ -189,7 +189,10 @@ mod tests {
 
     #[test]
     fn of_long_payloads_a_part_of_the_chunks_is_kept_and_the_same_one() {
-        assert_eq!((sampling(0), sampling(64 << 10), sampling((64 << 10) + 1024)), (0, 0, 1));
+        assert_eq!(
+            (sampling(0), sampling(64 << 10), sampling((64 << 10) + 1024)),
+            (0, 0, 1)
+        );
         assert_eq!(sampling(16 << 20), 8);
         let payload = noise(4 << 20, 3);
         let kept = chunks(&payload);

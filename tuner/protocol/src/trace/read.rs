@@ -143,7 +143,9 @@ pub fn read(bytes: &[u8]) -> Result<RankTrace, ReadError> {
     let used = usize::try_from(word(header::SEGMENTS)?).unwrap_or(usize::MAX);
     // More segments than the file has are no reason to look for all of them.
     for number in 0..used {
-        let begin = number.checked_mul(SEGMENT_BYTES).and_then(|at| at.checked_add(HEADER_BYTES));
+        let begin = number
+            .checked_mul(SEGMENT_BYTES)
+            .and_then(|at| at.checked_add(HEADER_BYTES));
         let found = begin.and_then(|begin| Some((begin, bytes.0.get(begin..begin.checked_add(SEGMENT_BYTES)?)?)));
         let Some((begin, content)) = found else {
             return Err(wrong(
@@ -176,16 +178,16 @@ pub fn read(bytes: &[u8]) -> Result<RankTrace, ReadError> {
                 kind::CALL | kind::POLLS if owner != segment::DEFINITIONS => {
                     Call::of(&words).map(|call| threads.entry(owner).or_default().push(event(&call, clock)))
                 }
-                kind::PART if owner != segment::DEFINITIONS => Part::of(&words).map(|part| {
-                    match threads.entry(owner).or_default().last_mut() {
+                kind::PART if owner != segment::DEFINITIONS => {
+                    Part::of(&words).map(|part| match threads.entry(owner).or_default().last_mut() {
                         Some(event) if event.polls > 0 && event.parts.is_empty() => event.parts.push(part),
                         Some(event) if event.lost_parts > 0 => {
                             event.lost_parts -= 1;
                             event.parts.push(part);
                         }
                         _ => trace.orphans += 1,
-                    }
-                }),
+                    })
+                }
                 _ if owner == segment::DEFINITIONS => Definition::of(&words).map(|one| trace.define(one)),
                 _ => None,
             };

@@ -56,10 +56,7 @@ impl First {
     #[inline]
     #[must_use]
     pub fn bits(self) -> u64 {
-        u64::from(self.kind)
-            | u64::from(self.detail) << 8
-            | u64::from(self.words) << 16
-            | u64::from(self.number) << 32
+        u64::from(self.kind) | u64::from(self.detail) << 8 | u64::from(self.words) << 16 | u64::from(self.number) << 32
     }
 
     /// From the word.
@@ -379,7 +376,9 @@ impl Part {
             return rest.is_empty().then_some(part);
         }
         let (known, rest) = rest.split_at_checked(PART_WORDS - SHORT_WORDS)?;
-        let [peers, tag, bytes, address, small] = *known else { return None };
+        let [peers, tag, bytes, address, small] = *known else {
+            return None;
+        };
         let [low, high] = [|word: u64| word as u32, |word: u64| (word >> 32) as u32];
         part.peer = low(peers).cast_signed();
         part.world = high(peers).cast_signed();

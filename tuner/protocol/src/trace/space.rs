@@ -20,7 +20,9 @@ fn store(words: &Words, at: usize, value: u64, order: Ordering) {
 
 #[inline]
 fn load(words: &Words, at: usize) -> u64 {
-    words.get(at).map_or(0, |word| u64::from_le(word.load(Ordering::Acquire)))
+    words
+        .get(at)
+        .map_or(0, |word| u64::from_le(word.load(Ordering::Acquire)))
 }
 
 /// What the header says from the beginning.
@@ -172,11 +174,7 @@ impl Space {
         let words = definition.words();
         let written = words.is_some_and(|words| {
             for _ in 0..2 {
-                if state
-                    .definitions
-                    .as_mut()
-                    .is_some_and(|stream| stream.put(&words))
-                {
+                if state.definitions.as_mut().is_some_and(|stream| stream.put(&words)) {
                     return true;
                 }
                 let Some(stream) = self.take(&mut state, segment::DEFINITIONS) else {
@@ -218,6 +216,11 @@ impl Space {
         store(self.words, at, ticks, Ordering::Relaxed);
         store(self.words, at + 1, nanoseconds, Ordering::Relaxed);
         store(self.words, header::READINGS, state.readings, Ordering::Release);
+    }
+
+    /// True if there was no space at some time.
+    pub fn is_full(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).full
     }
 
     /// Says that nothing follows. Returns the bytes of the file that are in use.

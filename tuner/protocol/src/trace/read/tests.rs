@@ -185,7 +185,10 @@ fn mistakes_are_named_with_their_places() {
             Box::new(|bytes| bytes[6] = 9),
             "byte 0: version 9 of the format, and 1 is read",
         ),
-        (Box::new(|bytes| bytes.truncate(20)), "byte 48: the file ends within its header"),
+        (
+            Box::new(|bytes| bytes.truncate(20)),
+            "byte 48: the file ends within its header",
+        ),
         (
             Box::new(|bytes| bytes.truncate(5000)),
             "byte 5000: the file ends before segment 0 of 1",
@@ -194,7 +197,10 @@ fn mistakes_are_named_with_their_places() {
             Box::new(|bytes| bytes[HEADER_BYTES + 32 + 2] = 0),
             "byte 4128: a record with a wrong length",
         ),
-        (Box::new(|bytes| bytes[HEADER_BYTES + 32] = 99), "byte 4128: this is no record"),
+        (
+            Box::new(|bytes| bytes[HEADER_BYTES + 32] = 99),
+            "byte 4128: this is no record",
+        ),
     ] {
         let mut bytes = all.clone();
         change(&mut bytes);
