@@ -29,6 +29,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["kilter-bench", "kilter-model", "kilter-protocol", "kilter-render"],
     ),
     (
+        "kilter-tracing",
+        &["kilter-profiling", "kilter-protocol", "kilter-render"],
+    ),
+    (
         "kilter-search",
         &[
             "kilter-algorithms",
@@ -113,6 +117,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-report",
             "kilter-search",
             "kilter-stats",
+            "kilter-tracing",
             "kilter-tune",
             "kilter-validation",
         ],
