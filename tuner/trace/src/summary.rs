@@ -90,6 +90,16 @@ pub struct Counts {
 }
 
 impl Counts {
+    fn join(&mut self, other: &Counts) {
+        self.calls += other.calls;
+        self.polls += other.polls;
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.received += other.received;
+        self.received_bytes += other.received_bytes;
+        self.collectives += other.collectives;
+    }
+
     fn add(&mut self, event: &Event) {
         if event.polls > 0 {
             self.polls += u64::from(event.polls);
@@ -204,14 +214,21 @@ fn communicators(trace: &Trace) -> Vec<OfCommunicator> {
             counts.add(event);
         }
     }
-    let all = trace.communicators.iter().zip(counts);
-    all.map(|(one, counts)| OfCommunicator {
-        name: one.name.clone(),
-        label: one.label.clone(),
-        members: one.members.len() + one.remote.as_ref().map_or(0, Vec::len),
-        counts,
-    })
-    .collect()
+    let mut shown: Vec<OfCommunicator> = Vec::new();
+    for (one, counts) in trace.communicators.iter().zip(counts) {
+        // That of each rank alone has the same name on all of them.
+        if let Some(known) = shown.iter_mut().find(|known| known.name == one.name) {
+            known.counts.join(&counts);
+            continue;
+        }
+        shown.push(OfCommunicator {
+            name: one.name.clone(),
+            label: one.label.clone(),
+            members: one.members.len() + one.remote.as_ref().map_or(0, Vec::len),
+            counts,
+        });
+    }
+    shown
 }
 
 fn sites(trace: &Trace) -> Vec<OfSite> {
