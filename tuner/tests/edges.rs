@@ -200,6 +200,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
             "kilter-profile",
             "kilter-profiling",
             "kilter-protocol",
+            "kilter-tracing",
         ],
     ),
 ];

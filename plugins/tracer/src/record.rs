@@ -14,32 +14,14 @@ use crate::communicator::{self, State};
 use crate::datatype;
 use crate::functions::Function;
 use crate::key::Key;
+use crate::number::Number;
 use crate::site;
 use crate::start::{self, Counts, Tracer};
 use crate::table::Ended;
 use crate::thread;
 use crate::trace::act::{Act, Done, Kind, Side, known};
-use crate::trace::event::{self, Happened};
-
-/// A count or displacement of either form of a function.
-pub(crate) trait Number: Copy {
-    /// The number; a negative one is 0.
-    fn unsigned(self) -> u64;
-}
-
-impl Number for i32 {
-    #[inline]
-    fn unsigned(self) -> u64 {
-        u64::try_from(self).unwrap_or(0)
-    }
-}
-
-impl Number for i64 {
-    #[inline]
-    fn unsigned(self) -> u64 {
-        u64::try_from(self).unwrap_or(0)
-    }
-}
+use crate::trace::event;
+use crate::trace::recorder::Happened;
 
 /// Data of a call.
 #[derive(Clone, Copy)]

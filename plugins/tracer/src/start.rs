@@ -14,7 +14,7 @@ use crate::communicator;
 use crate::matrix::Line;
 use crate::settings::{self, Settings};
 use crate::table::Table;
-use crate::trace::{Identity, Trace};
+use crate::trace::{self, Identity, Trace};
 use crate::write;
 
 /// Memory for communicators where nothing is counted.
@@ -67,12 +67,6 @@ pub(crate) fn active() -> Option<&'static Tracer> {
     unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
 }
 
-/// The trace, while calls are traced.
-#[inline(always)]
-pub(crate) fn tracing() -> Option<&'static Trace> {
-    active().and_then(|tracer| tracer.trace.as_ref())
-}
-
 /// Notes the time before MPI is initialised.
 pub(crate) fn before() {
     clock::choose();
@@ -81,14 +75,12 @@ pub(crate) fn before() {
 
 /// Counts and traces calls from now on, or no more.
 pub(crate) fn enable(on: bool) {
-    if let Some(trace) = tracing().filter(|_| !on) {
-        trace.interrupt();
-    }
     let tracer = TRACER.get().filter(|_| on && !WRITTEN.load(Ordering::Acquire));
     ACTIVE.store(
         tracer.map_or(ptr::null_mut(), |tracer| ptr::from_ref(tracer).cast_mut()),
         Ordering::Release,
     );
+    trace::enable(tracer.and_then(|tracer| tracer.trace.as_ref()));
 }
 
 /// Begins to count.

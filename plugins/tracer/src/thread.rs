@@ -3,8 +3,9 @@
 //! On x86-64 it has a fixed place behind the thread's pointer (initial-exec), so that the exported functions can store their return address in
 //! two instructions, before any argument has moved.
 
+use std::ffi::c_void;
+
 use crate::communicator::State;
-use crate::trace::Local;
 
 /// Communicators that a thread remembers, as a power of two.
 pub(crate) const WAYS: usize = 4;
@@ -27,8 +28,8 @@ pub(crate) struct Thread {
     /// Calls of MPI that this thread is in.
     pub(crate) depth: u64,
     pub(crate) remembered: [Remembered; WAYS],
-    /// Null until the thread's first call that is traced.
-    pub(crate) trace: *mut Local,
+    /// What the trace keeps for the thread; null until its first call that is traced.
+    pub(crate) trace: *mut c_void,
 }
 
 #[cfg(target_arch = "x86_64")]

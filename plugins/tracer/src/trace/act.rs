@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use kilter_mpi::{MPI_Datatype, constants, handle};
 use mpi_sys::{MPI_Message, MPI_Request, MPI_Status};
 
-use crate::record::Number;
+use crate::number::Number;
 
 /// A side of a message, as the program gave it.
 #[derive(Clone, Copy)]

@@ -7,8 +7,7 @@ use mpi_sys::{MPI_Request, MPI_Status};
 
 use super::act::{self, Done};
 use super::local::{self, Local};
-use super::{Trace, requests};
-use crate::start;
+use super::{Trace, operations};
 
 /// Notes requests before a call that completes some of them.
 ///
@@ -16,7 +15,7 @@ use crate::start;
 /// There are so many.
 #[inline]
 pub(crate) unsafe fn note(count: c_int, requests: *const MPI_Request) {
-    let Some(trace) = start::tracing().filter(|_| local::is_outermost()) else {
+    let Some(trace) = super::active().filter(|_| local::is_outermost()) else {
         return;
     };
     let local = local::of(trace);
@@ -33,7 +32,7 @@ pub(crate) unsafe fn note(count: c_int, requests: *const MPI_Request) {
 #[inline]
 pub(crate) fn statuses(count: c_int, statuses: *mut MPI_Status) -> *mut MPI_Status {
     let is_ignored = statuses == constants::status_ignore() || statuses == constants::statuses_ignore();
-    let Some(trace) = start::tracing().filter(|_| is_ignored && local::is_outermost()) else {
+    let Some(trace) = super::active().filter(|_| is_ignored && local::is_outermost()) else {
         return statuses;
     };
     let local = local::of(trace);
@@ -92,7 +91,7 @@ pub(crate) unsafe fn collect(trace: &Trace, local: &mut Local, done: Done) {
 ///
 /// # Safety
 /// The status is none, or the library has filled it.
-pub(crate) unsafe fn was_cancelled(pending: &requests::Pending, status: *const MPI_Status) -> bool {
+pub(crate) unsafe fn was_cancelled(pending: &operations::Pending, status: *const MPI_Status) -> bool {
     if !pending.cancelled {
         return false;
     }

@@ -10,8 +10,8 @@ use kilter_protocol::trace::space::Stream;
 use mpi_sys::MPI_Status;
 
 use super::Trace;
+use super::operations::Pending;
 use super::payload::Scratch;
-use super::requests::Pending;
 use crate::clock::Moment;
 use crate::thread;
 
@@ -45,7 +45,11 @@ pub(crate) fn of(trace: &Trace) -> &'static mut Local {
     // SAFETY: the state of this thread, which nobody else looks at; it lives until the thread ends.
     unsafe {
         let known = (*thread::current()).trace;
-        if known.is_null() { made(trace) } else { &mut *known }
+        if known.is_null() {
+            made(trace)
+        } else {
+            &mut *known.cast::<Local>()
+        }
     }
 }
 
@@ -75,7 +79,7 @@ fn made(trace: &Trace) -> &'static mut Local {
     }));
     // SAFETY: the state of this thread, which nobody else looks at; the box is freed in `end`.
     unsafe {
-        (*thread::current()).trace = local;
+        (*thread::current()).trace = local.cast();
         if let Some(key) = key {
             libc::pthread_setspecific(*key, local.cast());
         }

@@ -6,7 +6,8 @@
 //! * [`act`]: what a call does, as the wrappers say it.
 //! * [`event`]: from calls to records.
 //! * [`completion`]: which requests a call completed.
-//! * [`requests`]: operations that are under way.
+//! * [`recorder`]: the records of a call.
+//! * [`operations`]: operations that are under way, by their requests.
 //! * [`payload`]: elements as the bytes of a message.
 //! * [`local`]: a thread's stream and memory.
 //! * [`sites`]: numbers of call sites.
@@ -17,14 +18,15 @@ pub(crate) mod completion;
 pub(crate) mod event;
 mod file;
 mod local;
+mod operations;
 mod payload;
-mod requests;
+pub(crate) mod recorder;
 mod sites;
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use kilter_protocol::trace::EXTENSION;
 use kilter_protocol::trace::record::Definition;
@@ -34,8 +36,7 @@ use crate::clock::{self, Moment};
 use crate::communicator::State;
 use crate::functions::Function;
 use crate::settings;
-pub(crate) use local::Local;
-use requests::Requests;
+use operations::Requests;
 
 /// The trace of this rank.
 pub(crate) struct Trace {
@@ -46,6 +47,26 @@ pub(crate) struct Trace {
     threads: AtomicU64,
     settings: settings::Trace,
     path: PathBuf,
+}
+
+/// The trace while calls are traced, else null.
+static ACTIVE: AtomicPtr<Trace> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The trace, while calls are traced.
+#[inline(always)]
+pub(crate) fn active() -> Option<&'static Trace> {
+    // SAFETY: null or what `enable` was given, which lives as long as the process.
+    unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
+}
+
+/// Traces calls from now on, or no more. What completes unseen must not be taken for complete later, so that all operations are forgotten then.
+pub(crate) fn enable(trace: Option<&'static Trace>) {
+    let to = trace.map_or(std::ptr::null_mut(), |trace| std::ptr::from_ref(trace).cast_mut());
+    let was = ACTIVE.swap(to, Ordering::AcqRel);
+    // SAFETY: as in `active`.
+    if let (None, Some(was)) = (trace, unsafe { was.as_ref() }) {
+        was.requests.clear();
+    }
 }
 
 /// The rank, as its files say it.
@@ -141,11 +162,6 @@ impl Trace {
                 elements.free();
             }
         }
-    }
-
-    /// Calls are not followed any more: what completes unseen must not be taken for complete later.
-    pub(crate) fn interrupt(&self) {
-        self.requests.clear();
     }
 
     /// Nothing follows.
