@@ -19,6 +19,7 @@ mod profile;
 mod query;
 mod report;
 mod rollback;
+mod trace;
 mod tune;
 mod validate_statistics;
 mod verify_algorithms;
@@ -39,6 +40,9 @@ pub use profile::{Compare as ProfileCompare, Profile, ProfileFormat, Run as Prof
 pub use query::{Queried, Query, QueryFormat};
 pub use report::Render;
 pub use rollback::Rollback;
+pub use trace::{
+    Export as TraceExport, Full, Run as TraceRun, Show as TraceShow, Stored as StoredTrace, Trace, TraceFormat,
+};
 pub use tune::{Only, Tune};
 pub use validate_statistics::ValidateStatistics;
 pub use verify_algorithms::VerifyAlgorithms;
@@ -129,6 +133,11 @@ pub enum Command {
     /// `kilter profile -- mpirun -n 4 ./program` writes one SQLite file and prints it; `kilter profile show FILE` prints it again, as text,
     /// JSON, or the call mix for `kilter tune --mix`. Exit status: that of the program; 2 if its calls could not be counted.
     Profile(Profile),
+    /// Run an MPI program, and record every message, completion, probe and collective, with a digest of what was sent.
+    ///
+    /// `kilter trace -- mpirun -n 4 ./program` writes a directory with a file of each rank; `kilter trace show` prints what is in it, `kilter
+    /// trace export --perfetto` makes a picture of it. Exit status: that of the program; 2 if its calls could not be recorded.
+    Trace(Trace),
     /// Check every algorithm of a plugin for correct results on this library.
     ///
     /// Results are compared byte by byte with a sequential reference, and stored: `kilter tune` deploys only rows that passed.

@@ -35,6 +35,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "kilter-tracing",
+        &["kilter-profiling", "kilter-protocol", "kilter-render"],
+    ),
+    (
         "kilter-search",
         &[
             "kilter-algorithms",
@@ -119,6 +123,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-report",
             "kilter-search",
             "kilter-stats",
+            "kilter-tracing",
             "kilter-tune",
             "kilter-validation",
         ],
@@ -201,6 +206,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
             "kilter-profile",
             "kilter-profiling",
             "kilter-protocol",
+            "kilter-tracing",
         ],
     ),
 ];

@@ -16,6 +16,12 @@ pub(crate) fn nanoseconds() -> u64 {
         .wrapping_add(time.tv_nsec as u64)
 }
 
+/// Nanoseconds since 1970.
+pub(crate) fn real_nanoseconds() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
 /// Chooses the clock.
 pub(crate) fn choose() {
     COUNTER.store(counter::is_steady(), Ordering::Relaxed);
@@ -78,6 +84,14 @@ impl Moment {
             ticks: ticks(),
             nanoseconds: nanoseconds(),
         }
+    }
+
+    pub(crate) fn ticks(self) -> u64 {
+        self.ticks
+    }
+
+    pub(crate) fn nanoseconds(self) -> u64 {
+        self.nanoseconds
     }
 
     /// Seconds since another moment.

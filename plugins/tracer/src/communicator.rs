@@ -27,6 +27,8 @@ pub(crate) struct State {
     /// Number among communicators of the same members that exist at the same time.
     pub(crate) sequence: u32,
     pub(crate) label: Mutex<String>,
+    /// True once it is defined in the trace.
+    pub(crate) is_traced: AtomicBool,
     exists: AtomicBool,
 }
 
@@ -147,6 +149,7 @@ fn made(comm: MPI_Comm) -> Option<&'static State> {
         remote: members.1.clone(),
         sequence,
         label: Mutex::new(String::new()),
+        is_traced: AtomicBool::new(false),
         exists: AtomicBool::new(true),
     }));
     registry.states.push(state);
@@ -213,6 +216,8 @@ pub(crate) unsafe fn set_label(comm: MPI_Comm, label: &str) {
     // SAFETY: by this function's contract.
     if let Some(state) = unsafe { look_up(comm) } {
         *state.label.lock().unwrap_or_else(PoisonError::into_inner) = label.to_owned();
+        // The trace defines it with its name.
+        state.is_traced.store(false, Ordering::Relaxed);
     }
 }
 

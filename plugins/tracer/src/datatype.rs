@@ -4,15 +4,14 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use kilter_mpi::{MPI_Datatype, constants, handle};
+use kilter_protocol::trace::record::{self, OPERATORS};
 
-/// Names of the classes, by their numbers; the first is that of calls without a datatype.
-const CLASSES: [&str; 8] = ["", "byte", "integer", "real", "complex", "logical", "pair", "derived"];
 const INTEGER: u8 = 2;
 const DERIVED: u8 = 7;
 
 /// Name of a class; `None` for calls without a datatype.
 pub(crate) fn class_name(class: u8) -> Option<&'static str> {
-    CLASSES.get(usize::from(class)).copied().filter(|name| !name.is_empty())
+    Some(record::class_name(class)).filter(|name| !name.is_empty())
 }
 
 /// Size and class of a datatype.
@@ -123,24 +122,10 @@ fn class_of(name: &str) -> u8 {
     }
 }
 
-/// Names of the operators in the order of [`constants::predefined_ops`].
-const OPERATORS: [&str; 12] = [
-    "MPI_MAX",
-    "MPI_MIN",
-    "MPI_SUM",
-    "MPI_PROD",
-    "MPI_LAND",
-    "MPI_BAND",
-    "MPI_LOR",
-    "MPI_BOR",
-    "MPI_LXOR",
-    "MPI_BXOR",
-    "MPI_MAXLOC",
-    "MPI_MINLOC",
-];
-const USER: u8 = 13;
+/// Number of the program's own operators.
+const USER: u8 = OPERATORS.len() as u8;
 
-/// Number of an operator: 1 to 12 for the standard's, 13 for the program's own.
+/// Number of an operator: 1 to 12 for the standard's, whose names are in the order of [`constants::predefined_ops`], 13 for the program's own.
 #[inline]
 pub(crate) fn operator(op: kilter_mpi::MPI_Op) -> u8 {
     let all = constants::predefined_ops();
@@ -150,11 +135,7 @@ pub(crate) fn operator(op: kilter_mpi::MPI_Op) -> u8 {
 
 /// Name of an operator; `None` for calls without one.
 pub(crate) fn operator_name(number: u8) -> Option<&'static str> {
-    match number {
-        0 => None,
-        USER => Some("user"),
-        _ => OPERATORS.get(usize::from(number) - 1).copied(),
-    }
+    Some(record::operator_name(number)).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The functions that are counted.
+//! The functions that are counted or traced. The last line is traced alone.
 
 macro_rules! functions {
     ($($name:ident)*) => {
@@ -11,7 +11,7 @@ macro_rules! functions {
 
         impl Function {
             /// Names in the order of their numbers.
-            const NAMES: &[&str] = &[$(concat!("MPI_", stringify!($name)),)*];
+            pub(crate) const NAMES: &[&str] = &[$(concat!("MPI_", stringify!($name)),)*];
         }
     };
 }
@@ -31,12 +31,31 @@ functions! {
     Comm_dup Comm_dup_with_info Comm_idup Comm_split Comm_split_type Comm_create Comm_create_group Comm_free
     Cart_create Cart_sub Graph_create Dist_graph_create Dist_graph_create_adjacent
     Intercomm_create Intercomm_merge
+    Request_free Cancel
 }
 
 impl Function {
     /// Name of the function with this number, such as `MPI_Send`.
     pub(crate) fn name_of(number: u8) -> &'static str {
         Function::NAMES.get(usize::from(number)).copied().unwrap_or("MPI_?")
+    }
+
+    /// True unless the function is traced alone.
+    #[inline]
+    pub(crate) fn is_counted(self) -> bool {
+        (self as u8) < Function::Request_free as u8
+    }
+
+    /// True for collectives, blocking or not; making communicators is none.
+    #[inline]
+    pub(crate) fn is_collective(self) -> bool {
+        (Function::Barrier as u8..=Function::Ineighbor_alltoallw as u8).contains(&(self as u8))
+    }
+
+    /// True if the function looks whether requests are complete, and does not wait for them.
+    #[inline]
+    pub(crate) fn is_test(self) -> bool {
+        (Function::Test as u8..=Function::Testsome as u8).contains(&(self as u8))
     }
 }
 
@@ -53,5 +72,10 @@ mod tests {
         );
         assert_eq!(Function::name_of(255), "MPI_?");
         assert!(Function::NAMES.len() < 256);
+        let names = |is: fn(Function) -> bool, all: &[Function]| all.iter().all(|function| is(*function));
+        use Function::{Bcast, Ibarrier, Ineighbor_alltoallw, Test, Testsome};
+        assert!(names(Function::is_collective, &[Bcast, Ibarrier, Ineighbor_alltoallw]));
+        assert!(names(Function::is_test, &[Test, Testsome]) && !Function::Waitsome.is_test());
+        assert!(!Function::Testsome.is_collective() && !Function::Comm_dup.is_collective());
     }
 }

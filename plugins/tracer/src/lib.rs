@@ -1,20 +1,25 @@
-//! `libkilter_tracer.so`: counts and times the MPI calls of a program, for `kilter profile`.
+//! `libkilter_tracer.so`: counts and times the MPI calls of a program, for `kilter profile`, and records its messages, for `kilter trace`.
 //!
 //! ```text
 //! mpirun -x LD_PRELOAD=/path/libkilter_tracer.so -x KILTER_TRACER_DIR=/path/calls ./program
 //! ```
 //!
-//! | Variable               | Value                                                                      |
-//! | ---------------------- | -------------------------------------------------------------------------- |
-//! | `KILTER_TRACER_DIR`    | directory into which each rank writes its file; nothing is counted without |
-//! | `KILTER_TRACER_MEMORY` | memory of a rank's counts in MiB, 16 by default                            |
+//! | Variable                 | Value                                                                        |
+//! | ------------------------ | ---------------------------------------------------------------------------- |
+//! | `KILTER_TRACER_DIR`      | directory into which each rank writes its counts; nothing is counted without |
+//! | `KILTER_TRACER_MEMORY`   | memory of a rank's counts in MiB, 16 by default                              |
+//! | `KILTER_TRACE_DIR`       | directory into which each rank writes its trace; nothing is traced without   |
+//! | `KILTER_TRACE_LIMIT`     | size of a rank's trace in MiB, 256 by default                                |
+//! | `KILTER_TRACE_WHEN_FULL` | `stop` (default), or `ring`: the oldest calls give way                       |
+//! | `KILTER_TRACE_HASH`      | bytes of a payload that are hashed at most in MiB, 16 by default; 0 for none |
 //!
 //! The tracer is preloaded before the drop-in and the progress thread. It exchanges no message, so that a rank may lack it.
 //!
 //! * [`entry`]: the exported functions, `MPI_X` and `PMPI_X`: the Fortran layer of Open MPI calls `PMPI_X`.
-//! * [`record`]: what a call is counted as.
+//! * [`record`]: what a call is counted as, and what it does.
 //! * [`table`], [`key`], [`matrix`]: the counts, in memory of a fixed size.
-//! * [`communicator`], [`members`], [`datatype`], [`functions`], [`site`]: what calls are told apart by.
+//! * [`trace`]: every message, in a file that outlives the process.
+//! * [`communicator`], [`members`], [`datatype`], [`number`], [`functions`], [`site`]: what calls are told apart by.
 //! * [`thread`], [`clock`]: where a call comes from, and how long it takes.
 //! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
@@ -26,10 +31,12 @@ mod functions;
 mod key;
 mod matrix;
 mod members;
+mod number;
 mod record;
 mod settings;
 mod site;
 mod start;
 mod table;
 mod thread;
+mod trace;
 mod write;

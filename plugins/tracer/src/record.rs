@@ -1,41 +1,27 @@
-//! The kind as which a call is counted.
+//! The kind as which a call is counted, and what the trace records of it.
 //!
-//! A call within a call of MPI is not counted again: the Fortran layer calls `PMPI_X` in `MPI_X`, libraries call `PMPI_Y` in `MPI_X`, and the
+//! A call within a call of MPI is neither counted nor traced again: the Fortran layer calls `PMPI_X` in `MPI_X`, libraries call `PMPI_Y` in `MPI_X`, and the
 //! drop-in's algorithms send messages inside of a collective.
 
+use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants};
+use mpi_sys::{MPI_Request, MPI_Status};
 
 use crate::clock;
 use crate::communicator::{self, State};
 use crate::datatype;
 use crate::functions::Function;
 use crate::key::Key;
+use crate::number::Number;
 use crate::site;
-use crate::start::{self, Tracer};
+use crate::start::{self, Counts, Tracer};
 use crate::table::Ended;
 use crate::thread;
-
-/// A count or displacement of either form of a function.
-pub(crate) trait Number: Copy {
-    /// The number; a negative one is 0.
-    fn unsigned(self) -> u64;
-}
-
-impl Number for i32 {
-    #[inline]
-    fn unsigned(self) -> u64 {
-        u64::try_from(self).unwrap_or(0)
-    }
-}
-
-impl Number for i64 {
-    #[inline]
-    fn unsigned(self) -> u64 {
-        u64::try_from(self).unwrap_or(0)
-    }
-}
+use crate::trace::act::{Act, Done, Kind, Side, known};
+use crate::trace::event;
+use crate::trace::recorder::Happened;
 
 /// Data of a call.
 #[derive(Clone, Copy)]
@@ -68,6 +54,8 @@ pub(crate) struct Call<N> {
     pub(crate) to: Option<i32>,
     /// Root, and what it passes instead of `data`.
     pub(crate) root: Option<(i32, Data<N>)>,
+    /// What it does to messages and requests.
+    pub(crate) act: Act,
 }
 
 impl<N: Number> Call<N> {
@@ -79,6 +67,7 @@ impl<N: Number> Call<N> {
             op: None,
             to: None,
             root: None,
+            act: Act::NONE,
         }
     }
 
@@ -95,6 +84,53 @@ impl<N: Number> Call<N> {
         Call { to: Some(to), ..self }
     }
 
+    /// The call sends its elements from this buffer.
+    #[inline]
+    pub(crate) fn sends(mut self, buffer: *const c_void, peer: i32, tag: i32) -> Call<N> {
+        if let Data::Elements(count, datatype) = self.data {
+            self.act.sends = Some(Side::new(buffer, count, datatype, peer, tag));
+        }
+        self
+    }
+
+    /// The call receives so many elements at most into this buffer.
+    #[inline]
+    pub(crate) fn receives(
+        mut self,
+        (buffer, count, datatype): (*mut c_void, N, MPI_Datatype),
+        peer: i32,
+        tag: i32,
+    ) -> Call<N> {
+        self.act.receives = Some(Side::new(buffer, count, datatype, peer, tag));
+        self
+    }
+
+    /// What was received or found is told by this status, or by as many as there are requests.
+    #[inline]
+    pub(crate) fn status(mut self, status: *const MPI_Status) -> Call<N> {
+        self.act.status = status;
+        self
+    }
+
+    /// The operation has this request.
+    #[inline]
+    pub(crate) fn request(mut self, request: *const MPI_Request) -> Call<N> {
+        self.act.request = request;
+        self
+    }
+
+    #[inline]
+    pub(crate) fn kind(mut self, kind: Kind) -> Call<N> {
+        self.act.kind = kind;
+        self
+    }
+
+    /// The call completes requests.
+    #[inline]
+    pub(crate) fn completes(self, done: Done, statuses: *const MPI_Status) -> Call<N> {
+        self.kind(Kind::Completes(done)).status(statuses)
+    }
+
     #[inline]
     pub(crate) fn with(self, op: MPI_Op) -> Call<N> {
         Call { op: Some(op), ..self }
@@ -106,6 +142,38 @@ impl<N: Number> Call<N> {
             root: Some((root, data)),
             ..self
         }
+    }
+}
+
+impl<N: Number> Data<N> {
+    /// Data of a receive: what has come, or the buffer where that is not known.
+    ///
+    /// # Safety
+    /// The status is none, or the library has filled it.
+    #[inline]
+    pub(crate) unsafe fn come(status: *const MPI_Status, count: N, datatype: MPI_Datatype) -> Data<N> {
+        // SAFETY: by this function's contract.
+        let came = unsafe { known(status) }.and_then(constants::received_bytes);
+        came.map_or(Data::Elements(count, datatype), |bytes| {
+            Data::Received(bytes as u64, datatype)
+        })
+    }
+}
+
+/// A status for a program that wants none.
+#[inline]
+pub(crate) fn no_status() -> MPI_Status {
+    // SAFETY: zeros are a status.
+    unsafe { std::mem::zeroed() }
+}
+
+/// The program's status, or this one if it wants none and its calls are counted or traced.
+#[inline]
+pub(crate) fn wanted(status: *mut MPI_Status, own: *mut MPI_Status) -> *mut MPI_Status {
+    if status == constants::status_ignore() && start::active().is_some() {
+        own
+    } else {
+        status
     }
 }
 
@@ -163,16 +231,46 @@ impl Begun {
         call: impl FnOnce() -> Call<N>,
     ) {
         if let Some(tracer) = self.tracer {
-            let ticks = clock::ticks().wrapping_sub(self.ticks);
+            let end = clock::ticks();
             if code == 0 {
                 let call = call();
                 // SAFETY: by this function's contract.
                 unsafe {
                     let state = known.or_else(|| call.comm.and_then(|comm| communicator::look_up(comm)));
-                    count(tracer, (function, state), (self.site, ticks), &call);
+                    if let Some(counts) = &tracer.counts
+                        && function.is_counted()
+                    {
+                        count(
+                            counts,
+                            (function, state),
+                            (self.site, end.wrapping_sub(self.ticks)),
+                            &call,
+                        );
+                    }
+                    if let Some(trace) = &tracer.trace {
+                        let (bytes, class) = if function.is_collective() {
+                            amount(state, &call)
+                        } else {
+                            (0, 0)
+                        };
+                        let happened = Happened {
+                            function,
+                            state,
+                            site: self.site,
+                            begin: self.ticks,
+                            end,
+                            bytes,
+                            class,
+                            operator: call.op.map_or(0, datatype::operator),
+                            root: call.root.map(|(root, _)| root),
+                        };
+                        // A copy of its own leaves the rest of the call in registers where nothing is traced.
+                        let act = call.act;
+                        event::record(trace, &happened, &act);
+                    }
                 }
             } else {
-                tracer.failed.fetch_add(1, Ordering::Relaxed);
+                failed(tracer);
             }
         }
         // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
@@ -180,11 +278,19 @@ impl Begun {
     }
 }
 
+#[cold]
+fn failed(tracer: &Tracer) {
+    tracer.failed.fetch_add(1, Ordering::Relaxed);
+    if let Some(trace) = &tracer.trace {
+        trace.fail();
+    }
+}
+
 /// # Safety
 /// The call was valid, and its communicator and types still are.
 #[inline]
 unsafe fn count<N: Number>(
-    tracer: &Tracer,
+    counts: &Counts,
     (function, state): (Function, Option<&State>),
     (site, ticks): (usize, u64),
     call: &Call<N>,
@@ -195,14 +301,14 @@ unsafe fn count<N: Number>(
         let operator = call.op.map_or(0, datatype::operator);
         let key = Key::new(function, state.map(|state| state.id), amount, class, operator);
         let ended = Ended { site, ticks, amount };
-        let is_programs = tracer.table.add(key, ended, |site| site != 0 && site::is_own(site));
+        let is_programs = counts.table.add(key, ended, |site| site != 0 && site::is_own(site));
         if let Some(to) = call.to
             && is_programs
             && to != mpi_sys::MPI_PROC_NULL
         {
             let peers = state.map(State::peers).zip(u32::try_from(to).ok());
             let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
-            tracer.messages.add(receiver, amount);
+            counts.messages.add(receiver, amount);
         }
     }
 }

@@ -4,40 +4,87 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MAX_MEMORY_MIB, MEMORY_MIB, MEMORY_VARIABLE};
+use kilter_protocol::trace::{
+    self, HASH_MIB, HASH_VARIABLE, LIMIT_MIB, LIMIT_VARIABLE, LIMITS_MIB, MAX_HASH_MIB, WHEN_FULL_VARIABLE, WhenFull,
+};
 
-/// The environment, understood.
+/// The environment, understood. At least one of both jobs is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
+    pub(crate) counts: Option<Counts>,
+    pub(crate) trace: Option<Trace>,
+}
+
+/// What is counted into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Counts {
     /// Directory of the ranks' files.
     pub(crate) directory: PathBuf,
     /// Bytes of memory for the counts.
     pub(crate) memory: usize,
 }
 
+/// What is traced into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trace {
+    /// Directory of the ranks' files.
+    pub(crate) directory: PathBuf,
+    /// Bytes that the file may have.
+    pub(crate) limit: usize,
+    /// What is done when it is full.
+    pub(crate) when_full: WhenFull,
+    /// Bytes of a payload that are hashed at most.
+    pub(crate) hash_limit: usize,
+}
+
 impl Settings {
     /// Reads the variables; an empty one counts as unset. The error names a wrong variable, its value, and what is allowed.
     pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, String> {
         let read = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let Some(directory) = read(DIRECTORY_VARIABLE) else {
-            return Err(format!(
-                "libkilter_tracer.so is loaded, but {DIRECTORY_VARIABLE} does not name a directory; `kilter profile -- COMMAND` sets it"
-            ));
-        };
-        let memory = match read(MEMORY_VARIABLE) {
-            None => MEMORY_MIB,
+        let mebibytes = |name: &str, default: usize, (least, most): (usize, usize)| match read(name) {
+            None => Ok(default << 20),
             Some(value) => {
                 let value = value.to_string_lossy().into_owned();
-                let number = value.trim().parse().ok();
+                let number = value.trim().parse::<usize>().ok();
                 number
-                    .filter(|number| (1..=MAX_MEMORY_MIB).contains(number))
-                    .ok_or_else(|| format!("{MEMORY_VARIABLE} is `{value}`; allowed: 1 to {MAX_MEMORY_MIB} (MiB)"))?
+                    .filter(|number| (least..=most).contains(number))
+                    .map(|number| number << 20)
+                    .ok_or_else(|| format!("{name} is `{value}`; allowed: {least} to {most} (MiB)"))
             }
         };
-        Ok(Settings {
-            directory: directory.into(),
-            memory: memory << 20,
-        })
+        let counts = match read(DIRECTORY_VARIABLE) {
+            None => None,
+            Some(directory) => Some(Counts {
+                directory: directory.into(),
+                memory: mebibytes(MEMORY_VARIABLE, MEMORY_MIB, (1, MAX_MEMORY_MIB))?,
+            }),
+        };
+        let trace = match read(trace::DIRECTORY_VARIABLE) {
+            None => None,
+            Some(directory) => Some(Trace {
+                directory: directory.into(),
+                limit: mebibytes(LIMIT_VARIABLE, LIMIT_MIB, LIMITS_MIB)?,
+                when_full: when_full(read(WHEN_FULL_VARIABLE))?,
+                hash_limit: mebibytes(HASH_VARIABLE, HASH_MIB, (0, MAX_HASH_MIB))?,
+            }),
+        };
+        if counts.is_none() && trace.is_none() {
+            return Err(format!(
+                "libkilter_tracer.so is loaded, but neither {DIRECTORY_VARIABLE} nor {} names a directory; `kilter profile -- COMMAND` and \
+                 `kilter trace -- COMMAND` set them",
+                trace::DIRECTORY_VARIABLE
+            ));
+        }
+        Ok(Settings { counts, trace })
     }
+}
+
+fn when_full(value: Option<OsString>) -> Result<WhenFull, String> {
+    let Some(value) = value else {
+        return Ok(WhenFull::default());
+    };
+    let value = value.to_string_lossy().into_owned();
+    WhenFull::of(value.trim()).ok_or_else(|| format!("{WHEN_FULL_VARIABLE} is `{value}`; allowed: stop, ring"))
 }
 
 #[cfg(test)]
@@ -55,8 +102,11 @@ mod tests {
     fn the_environment_decides() {
         let directory = (DIRECTORY_VARIABLE, "/calls");
         let plain = settings(&[directory]).unwrap();
-        assert_eq!((plain.directory, plain.memory), (PathBuf::from("/calls"), 16 << 20));
-        assert_eq!(settings(&[directory, (MEMORY_VARIABLE, "2")]).unwrap().memory, 2 << 20);
+        assert_eq!(plain.trace, None);
+        let counts = plain.counts.unwrap();
+        assert_eq!((counts.directory, counts.memory), (PathBuf::from("/calls"), 16 << 20));
+        let memory = settings(&[directory, (MEMORY_VARIABLE, "2")]).unwrap();
+        assert_eq!(memory.counts.unwrap().memory, 2 << 20);
         for wrong in ["0", "-1", "4097", "many"] {
             let error = settings(&[directory, (MEMORY_VARIABLE, wrong)]).unwrap_err();
             assert!(error.contains(wrong) && error.contains("1 to 4096"), "{error}");
@@ -66,5 +116,29 @@ mod tests {
                 .unwrap_err()
                 .contains(DIRECTORY_VARIABLE)
         );
+    }
+
+    #[test]
+    fn traces_have_variables_of_their_own() {
+        let directory = (trace::DIRECTORY_VARIABLE, "/trace");
+        let plain = settings(&[directory]).unwrap();
+        assert_eq!(plain.counts, None);
+        let trace = plain.trace.unwrap();
+        assert_eq!((trace.limit, trace.hash_limit), (256 << 20, 16 << 20));
+        assert_eq!(trace.when_full, WhenFull::Stop);
+        let other = settings(&[directory, (WHEN_FULL_VARIABLE, "ring"), (HASH_VARIABLE, "0")]).unwrap();
+        let trace = other.trace.unwrap();
+        assert_eq!((trace.when_full, trace.hash_limit), (WhenFull::Ring, 0));
+        for (name, wrong, allowed) in [
+            (LIMIT_VARIABLE, "0", "1 to 1048576"),
+            (WHEN_FULL_VARIABLE, "wait", "stop, ring"),
+            (HASH_VARIABLE, "x", "0 to 65536"),
+        ] {
+            let error = settings(&[directory, (name, wrong)]).unwrap_err();
+            assert!(
+                [name, wrong, allowed].iter().all(|part| error.contains(part)),
+                "{error}"
+            );
+        }
     }
 }

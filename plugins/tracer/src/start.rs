@@ -12,13 +12,16 @@ use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, environment, info};
 use crate::clock::{self, Moment};
 use crate::communicator;
 use crate::matrix::Line;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::table::Table;
+use crate::trace::{self, Identity, Trace};
 use crate::write;
 
-/// The counts of this rank, and what its file says beside them.
+/// Memory for communicators where nothing is counted.
+const COMMUNICATORS: usize = 2 << 20;
+
+/// This rank, with one or both of counts and trace.
 pub(crate) struct Tracer {
-    pub(crate) directory: PathBuf,
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
     pub(crate) host: String,
@@ -26,30 +29,58 @@ pub(crate) struct Tracer {
     /// A child of this process has the counts, too, and must not write them.
     pub(crate) process: u32,
     pub(crate) begin: Moment,
-    pub(crate) table: Table,
-    pub(crate) messages: Line,
+    pub(crate) counts: Option<Counts>,
+    pub(crate) trace: Option<Trace>,
     pub(crate) failed: AtomicU64,
 }
 
+/// The counts of this rank.
+pub(crate) struct Counts {
+    pub(crate) directory: PathBuf,
+    pub(crate) table: Table,
+    pub(crate) messages: Line,
+}
+
+impl Counts {
+    /// `None` without memory.
+    fn new(settings: settings::Counts, ranks: usize, shared: bool) -> Option<Counts> {
+        // The cells get half of the memory, the line of messages a quarter, communicators an eighth.
+        Some(Counts {
+            directory: settings.directory,
+            table: Table::new(settings.memory / 2, shared)?,
+            messages: Line::new(ranks, settings.memory / 4, shared),
+        })
+    }
+}
+
 static TRACER: OnceLock<Tracer> = OnceLock::new();
-/// The tracer while calls are counted, else null: one load in each call.
+/// A moment before MPI was initialised.
+static BEFORE: OnceLock<Moment> = OnceLock::new();
+/// The tracer while calls are counted or traced, else null: one load in each call.
 static ACTIVE: AtomicPtr<Tracer> = AtomicPtr::new(ptr::null_mut());
 static WRITTEN: AtomicBool = AtomicBool::new(false);
 
-/// The tracer, while calls are counted.
+/// The tracer, while calls are counted or traced.
 #[inline(always)]
 pub(crate) fn active() -> Option<&'static Tracer> {
     // SAFETY: null or what `TRACER` holds, which is never written again.
     unsafe { ACTIVE.load(Ordering::Acquire).as_ref() }
 }
 
-/// Counts calls from now on, or no more.
+/// Notes the time before MPI is initialised.
+pub(crate) fn before() {
+    clock::choose();
+    let _ = BEFORE.set(Moment::now());
+}
+
+/// Counts and traces calls from now on, or no more.
 pub(crate) fn enable(on: bool) {
     let tracer = TRACER.get().filter(|_| on && !WRITTEN.load(Ordering::Acquire));
     ACTIVE.store(
         tracer.map_or(ptr::null_mut(), |tracer| ptr::from_ref(tracer).cast_mut()),
         Ordering::Release,
     );
+    trace::enable(tracer.and_then(|tracer| tracer.trace.as_ref()));
 }
 
 /// Begins to count.
@@ -64,14 +95,13 @@ pub(crate) unsafe fn start() {
     let rank = info::rank(world).unwrap_or(0);
     let warn = |reason: &dyn std::fmt::Display| {
         if rank == 0 {
-            kilter_mpi::say(format_args!("warning: profile: {reason}; nothing is counted"));
+            kilter_mpi::say(format_args!("warning: profile: {reason}; nothing is counted or traced"));
         }
     };
     let settings = match Settings::from(environment::variable) {
         Ok(settings) => settings,
         Err(reason) => return warn(&reason),
     };
-    clock::choose();
     // SAFETY: by this function's contract.
     let tracer = match unsafe { prepared(settings, rank) } {
         Ok(Some(tracer)) => tracer,
@@ -94,26 +124,56 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
     let world = constants::comm_world();
     let ranks = info::size(world)?;
     let shared = info::is_thread_multiple().unwrap_or(true);
-    // The cells get half of the memory, the line of messages a quarter, communicators an eighth.
-    let Some(table) = Table::new(settings.memory / 2, shared) else {
-        return Ok(None);
+    let for_communicators = settings
+        .counts
+        .as_ref()
+        .map_or(COMMUNICATORS, |counts| counts.memory / 8);
+    let counts = match settings.counts {
+        Some(settings) => match Counts::new(settings, ranks, shared) {
+            Some(counts) => Some(counts),
+            None => return Ok(None),
+        },
+        None => None,
     };
     // SAFETY: MPI runs; the functions live as long as the process, and the one for the end does not look at its attribute.
     unsafe {
-        communicator::prepare(settings.memory / 8)?;
+        communicator::prepare(for_communicators)?;
         let end = attribute::create_key(delete_of_self)?;
         attribute::set(constants::comm_self(), end, ptr::null())?;
     }
+    let [rank, ranks] = [rank, ranks].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+    let (host, library) = (
+        info::host_name().unwrap_or_default(),
+        info::library_version().unwrap_or_default(),
+    );
+    let process = std::process::id();
+    let identity = Identity {
+        rank,
+        ranks,
+        process,
+        host: &host,
+        library: &library,
+        threads: shared,
+    };
+    let first = BEFORE.get().copied().unwrap_or_else(Moment::now);
+    let trace = match settings.trace.map(|settings| Trace::new(settings, &identity, first)) {
+        Some(Ok(trace)) => Some(trace),
+        // Every rank says it: another one may have its file on another disk.
+        Some(Err(reason)) => {
+            kilter_mpi::say(format_args!("warning: trace: {reason}; this rank is not traced"));
+            None
+        }
+        None => None,
+    };
     let tracer = Tracer {
-        directory: settings.directory,
-        rank: u32::try_from(rank).unwrap_or(u32::MAX),
-        ranks: u32::try_from(ranks).unwrap_or(u32::MAX),
-        host: info::host_name().unwrap_or_default(),
-        library: info::library_version().unwrap_or_default(),
-        process: std::process::id(),
+        rank,
+        ranks,
+        host,
+        library,
+        process,
         begin: Moment::now(),
-        table,
-        messages: Line::new(ranks, settings.memory / 4, shared),
+        counts,
+        trace,
         failed: AtomicU64::new(0),
     };
     // SAFETY: MPI runs, and the registry was made above.
@@ -124,7 +184,7 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
     Ok(Some(tracer))
 }
 
-/// Writes the counts. Nothing at the second call, or in a child of the process.
+/// Writes the counts and ends the trace. Nothing at the second call, or in a child of the process.
 pub(crate) fn finish(finalized: bool) {
     ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
     let Some(tracer) = TRACER.get() else { return };
@@ -132,7 +192,13 @@ pub(crate) fn finish(finalized: bool) {
         return;
     }
     // No panic leaves this library.
-    let written = catch_unwind(AssertUnwindSafe(|| write::write(tracer, finalized)));
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        if let Some(trace) = &tracer.trace {
+            trace.end(tracer.rank, finalized);
+        }
+    }));
+    let Some(counts) = &tracer.counts else { return };
+    let written = catch_unwind(AssertUnwindSafe(|| write::write(tracer, counts, finalized)));
     if let Ok(Err(error)) = written {
         kilter_mpi::say(format_args!("warning: profile: rank {}: {error}", tracer.rank));
     }

@@ -3,6 +3,8 @@
 //! On x86-64 it has a fixed place behind the thread's pointer (initial-exec), so that the exported functions can store their return address in
 //! two instructions, before any argument has moved.
 
+use std::ffi::c_void;
+
 use crate::communicator::State;
 
 /// Communicators that a thread remembers, as a power of two.
@@ -26,6 +28,8 @@ pub(crate) struct Thread {
     /// Calls of MPI that this thread is in.
     pub(crate) depth: u64,
     pub(crate) remembered: [Remembered; WAYS],
+    /// What the trace keeps for the thread; null until its first call that is traced.
+    pub(crate) trace: *mut c_void,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -74,6 +78,7 @@ mod place {
                 site: 0,
                 depth: 0,
                 remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
+                trace: std::ptr::null_mut(),
             })
         };
     }

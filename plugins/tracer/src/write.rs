@@ -14,7 +14,7 @@ use crate::communicator::{self, State};
 use crate::datatype;
 use crate::functions::Function;
 use crate::site::{self, Place};
-use crate::start::Tracer;
+use crate::start::{self, Tracer};
 use crate::table::Counts;
 
 /// A file that cannot be written.
@@ -36,28 +36,28 @@ impl std::fmt::Display for WriteError {
 }
 
 /// Writes the counts of this rank into its directory.
-pub(crate) fn write(tracer: &Tracer, finalized: bool) -> Result<(), WriteError> {
+pub(crate) fn write(tracer: &Tracer, counts: &start::Counts, finalized: bool) -> Result<(), WriteError> {
     let host: String = tracer
         .host
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
         .collect();
     let name = format!("rank-{}.{host}.{}.{EXTENSION}", tracer.rank, tracer.process);
-    let path = tracer.directory.join(&name);
-    let part = tracer.directory.join(format!("{name}.part"));
+    let path = counts.directory.join(&name);
+    let part = counts.directory.join(format!("{name}.part"));
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| WriteError { path, source }
     };
     let file = File::create(&part).map_err(failed(&part))?;
     let mut out = BufWriter::new(file);
-    lines(tracer, finalized, &mut out).map_err(failed(&part))?;
+    lines((tracer, counts), finalized, &mut out).map_err(failed(&part))?;
     out.flush().map_err(failed(&part))?;
     drop(out);
     std::fs::rename(&part, &path).map_err(failed(&path))
 }
 
-fn lines(tracer: &Tracer, finalized: bool, out: &mut impl Write) -> io::Result<()> {
+fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut impl Write) -> io::Result<()> {
     let end = Moment::now();
     let seconds_of_tick = end.seconds_of_tick(tracer.begin);
     put(
@@ -77,21 +77,21 @@ fn lines(tracer: &Tracer, finalized: bool, out: &mut impl Write) -> io::Result<(
         put(out, &Line::Communicator(described(state)))?;
     }
     let mut sites = Sites::default();
-    for counts in tracer.table.counts().filter(|counts| !counts.own) {
+    for counts in all.table.counts().filter(|counts| !counts.own) {
         let (site, new) = sites.number(counts.site);
         if let Some(line) = new {
             put(out, &Line::Site(line))?;
         }
         put(out, &Line::Calls(calls_of(counts, site, seconds_of_tick)))?;
     }
-    for (to, messages, bytes) in tracer.messages.messages() {
+    for (to, messages, bytes) in all.messages.messages() {
         put(out, &Line::Messages(Messages { to, messages, bytes }))?;
     }
     put(
         out,
         &Line::End(End {
-            lost_calls: tracer.table.lost(),
-            lost_messages: tracer.messages.lost(),
+            lost_calls: all.table.lost(),
+            lost_messages: all.messages.lost(),
             failed_calls: tracer.failed.load(Ordering::Relaxed),
         }),
     )

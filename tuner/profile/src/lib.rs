@@ -1,7 +1,7 @@
 //! Profiles of applications: which MPI calls they make, on which communicators, of which sizes, and what these take.
 //!
-//! * [`command`]: the command of a job, with the tracer preloaded into its ranks.
 //! * [`gather`]: the ranks' files as a [`profile::Profile`].
+//! * [`members`]: members and names of communicators.
 //! * [`places`]: call sites as lines of the source.
 //! * [`store`]: the profile as one SQLite file.
 //! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
@@ -11,14 +11,13 @@
 //!
 //! It counts nothing itself: `plugins/tracer` does.
 
-pub mod command;
 pub mod counters;
 pub mod efficiency;
 pub mod gather;
 pub mod html;
 pub mod layouts;
 pub mod listing;
-mod members;
+pub mod members;
 pub mod mix;
 pub mod places;
 pub mod profile;

@@ -5,7 +5,8 @@ const LONGEST: usize = 40;
 
 /// World ranks of the members; `None` for each outside of the world. An error if the text is none of the tracer's, or if it has more than
 /// `most` members.
-pub(crate) fn parse(text: &str, most: usize) -> Option<Vec<Option<u32>>> {
+#[must_use]
+pub fn parse(text: &str, most: usize) -> Option<Vec<Option<u32>>> {
     let mut all = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let room = most.checked_sub(all.len())?;
@@ -30,7 +31,8 @@ pub(crate) fn parse(text: &str, most: usize) -> Option<Vec<Option<u32>>> {
 }
 
 /// Name of a communicator of a world of `world` ranks.
-pub(crate) fn name(members: &str, remote: Option<&str>, sequence: u32, (size, world): (u32, u32)) -> String {
+#[must_use]
+pub fn name(members: &str, remote: Option<&str>, sequence: u32, (size, world): (u32, u32)) -> String {
     let whole = format!("0-{}", world.saturating_sub(1));
     let mut name = match remote {
         // Both sides give it one name.

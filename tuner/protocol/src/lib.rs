@@ -15,6 +15,7 @@ pub mod repetitions;
 pub mod report;
 pub mod row;
 pub mod task;
+pub mod trace;
 pub mod verifying;
 
 /// Version of both line formats; a reader refuses any other.

@@ -19,6 +19,8 @@ mod query;
 mod report;
 mod resume_key;
 mod rollback;
+mod trace;
+mod traced;
 mod tune;
 mod tune_layouts;
 mod validate_statistics;
@@ -42,7 +44,7 @@ pub enum Status {
     Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
-    /// Status of the command that was profiled.
+    /// Status of the command that was profiled or traced.
     Command(u8),
 }
 
@@ -95,6 +97,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Compare(typed) => compare::run(&typed),
         Command::Advise(typed) => advise::run(&typed),
         Command::Profile(typed) => profile::run(typed),
+        Command::Trace(typed) => trace::run(typed),
         Command::VerifyAlgorithms(typed) => verify_algorithms::run(typed),
         Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }

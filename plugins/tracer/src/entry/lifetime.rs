@@ -34,6 +34,7 @@ unsafe extern "C" fn init(argc: *mut c_int, argv: Argv) -> c_int {
     let _inside = Inside::new();
     // SAFETY: the caller's call is valid; MPI runs when it has returned 0.
     unsafe {
+        start::before();
         let code = library!(PMPI_Init(argc => *mut c_int, argv => Argv));
         if code == 0 {
             start::start();
@@ -49,6 +50,7 @@ unsafe extern "C" fn init_thread(argc: *mut c_int, argv: Argv, required: c_int, 
     let _inside = Inside::new();
     // SAFETY: the caller's call is valid; MPI runs when it has returned 0.
     unsafe {
+        start::before();
         let code = library!(PMPI_Init_thread(
             argc => *mut c_int, argv => Argv, required => c_int, provided => *mut c_int
         ));

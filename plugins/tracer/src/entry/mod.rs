@@ -1,6 +1,6 @@
 //! The exported functions, each as `MPI_X` and as `PMPI_X`.
 //!
-//! * [`messages`]: sends, receives, probes.
+//! * [`messages`]: sends, receives, probes, persistent operations.
 //! * [`complete`]: calls that complete operations.
 //! * [`collectives`]: collectives, blocking and not.
 //! * [`communicators`]: calls that make and free communicators.
@@ -63,9 +63,10 @@ macro_rules! exported {
 }
 use exported;
 
-/// One function, under both names: the library's, which is counted as `$call`.
+/// One function, under both names: the library's, which is counted and traced as `$call`. What is in braces comes before the library's call, and may
+/// put another value in the place of an argument.
 macro_rules! form {
-    ($function:ident $mpi:ident $pmpi:ident ($($argument:ident: $type:ty),*) $call:tt) => {
+    ($function:ident $mpi:ident $pmpi:ident ($($argument:ident: $type:ty),*) {$($before:tt)*} $call:tt) => {
         $crate::entry::exported!($mpi($($argument: $type),*) = counted);
         $crate::entry::exported!($pmpi($($argument: $type),*) = counted);
 
@@ -74,6 +75,7 @@ macro_rules! form {
             let begun = $crate::record::Begun::now();
             // SAFETY: the caller's call is valid, and what it names lives until it has returned.
             unsafe {
+                $($before)*
                 let code = $crate::entry::library!($pmpi($($argument => $type),*));
                 #[allow(unused_parens, reason = "the expression comes in parentheses")]
                 begun.end::<N>($crate::functions::Function::$function, code, || $call);
@@ -84,34 +86,50 @@ macro_rules! form {
 }
 use form;
 
-/// Functions that take these arguments, in both forms, with the expression that says what is counted. `N` stands for the type of a count, `D`
-/// for that of a displacement.
+/// Functions that take these arguments, in both forms, with the expression that says what is counted and traced. `N` stands for the type of a
+/// count, `D` for that of a displacement.
 macro_rules! counted {
-    ($($arguments:tt => $call:tt: $($function:ident $mpi:ident $pmpi:ident $mpi_c:ident $pmpi_c:ident),* $(,)?;)*) => {$($(
+    ($($arguments:tt => $call:tt: $($function:ident $mpi:ident $pmpi:ident $mpi_c:ident $pmpi_c:ident),* $(,)?;)*) => {
+        $crate::entry::prepared! {$($arguments {} => $call: $($function $mpi $pmpi $mpi_c $pmpi_c),*;)*}
+    };
+}
+use counted;
+
+/// The same, with what comes before the library's call.
+macro_rules! prepared {
+    ($($arguments:tt $before:tt => $call:tt: $($function:ident $mpi:ident $pmpi:ident $mpi_c:ident $pmpi_c:ident),* $(,)?;)*) => {$($(
         const _: () = {
             type N = std::ffi::c_int;
             #[allow(dead_code, reason = "not every function has one")]
             type D = std::ffi::c_int;
-            $crate::entry::form!($function $mpi $pmpi $arguments $call);
+            $crate::entry::form!($function $mpi $pmpi $arguments $before $call);
         };
         #[cfg(large_counts)]
         const _: () = {
             type N = mpi_sys::MPI_Count;
             #[allow(dead_code, reason = "not every function has one")]
             type D = mpi_sys::MPI_Aint;
-            $crate::entry::form!($function $mpi_c $pmpi_c $arguments $call);
+            $crate::entry::form!($function $mpi_c $pmpi_c $arguments $before $call);
         };
     )*)*};
 }
-use counted;
+use prepared;
 
 /// Functions without counts.
 macro_rules! without_counts {
-    ($($function:ident $mpi:ident $pmpi:ident $arguments:tt => $call:tt;)*) => {$(
+    ($($function:ident $mpi:ident $pmpi:ident $arguments:tt => $call:tt;)*) => {
+        $crate::entry::prepared_without_counts! {$($function $mpi $pmpi $arguments {} => $call;)*}
+    };
+}
+use without_counts;
+
+/// The same, with what comes before the library's call.
+macro_rules! prepared_without_counts {
+    ($($function:ident $mpi:ident $pmpi:ident $arguments:tt $before:tt => $call:tt;)*) => {$(
         const _: () = {
             type N = std::ffi::c_int;
-            $crate::entry::form!($function $mpi $pmpi $arguments $call);
+            $crate::entry::form!($function $mpi $pmpi $arguments $before $call);
         };
     )*};
 }
-use without_counts;
+use prepared_without_counts;

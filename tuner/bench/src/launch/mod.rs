@@ -14,6 +14,7 @@ pub mod interrupt;
 mod job;
 mod ledger;
 pub mod other_load;
+pub mod preload;
 mod proc_table;
 pub mod process;
 mod recover;

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use kilter_bench::launch::command::CommandSpec;
 use kilter_model::config::library::Library;
+
+use super::command::CommandSpec;
 
 /// Names of launchers of MPI libraries.
 const LAUNCHERS: [&str; 6] = ["mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "mpirun_rsh"];

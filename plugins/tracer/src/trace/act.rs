@@ -1,0 +1,122 @@
+//! What a call does to messages and requests, as the wrappers say it.
+
+use std::ffi::{c_int, c_void};
+
+use kilter_mpi::{MPI_Datatype, constants, handle};
+use mpi_sys::{MPI_Message, MPI_Request, MPI_Status};
+
+use crate::number::Number;
+
+/// A side of a message, as the program gave it.
+#[derive(Clone, Copy)]
+pub(crate) struct Side {
+    pub(crate) buffer: *const c_void,
+    pub(crate) count: u64,
+    pub(crate) datatype: MPI_Datatype,
+    pub(crate) peer: c_int,
+    pub(crate) tag: c_int,
+}
+
+impl Side {
+    #[inline]
+    pub(crate) fn new<N: Number>(
+        buffer: *const c_void,
+        count: N,
+        datatype: MPI_Datatype,
+        peer: c_int,
+        tag: c_int,
+    ) -> Side {
+        Side {
+            buffer,
+            count: count.unsigned(),
+            datatype,
+            peer,
+            tag,
+        }
+    }
+}
+
+/// Requests that a call has completed. Pointers are those that the library wrote to.
+#[derive(Clone, Copy)]
+pub(crate) enum Done {
+    /// The one, if the flag is null or set.
+    One(*const c_int),
+    /// All, if the flag is null or set.
+    All(*const c_int),
+    /// That of the index, if there is one and the flag is null or set.
+    Any(*const c_int, *const c_int),
+    /// So many, at these indices.
+    Some(*const c_int, *const c_int),
+}
+
+/// Kinds of acts.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// Messages are sent, received or begun; or none is.
+    Messages,
+    /// The message is sent from the buffer into which another one is received.
+    Replaces,
+    /// A persistent operation is prepared.
+    Prepares,
+    /// So many persistent operations are started.
+    Starts(c_int),
+    /// A message is looked for. The flag is null for a call that waits for one.
+    Probes(*const c_int, *const MPI_Message),
+    /// A message that was found is received. The number is that of the handle before the call.
+    ReceivesFound(usize),
+    /// Requests are completed.
+    Completes(Done),
+    /// A request is given up. The number is that of the handle before the call.
+    Frees(usize),
+    /// A request is asked to be cancelled.
+    Cancels,
+}
+
+/// What a call does.
+#[derive(Clone, Copy)]
+pub(crate) struct Act {
+    pub(crate) kind: Kind,
+    pub(crate) sends: Option<Side>,
+    pub(crate) receives: Option<Side>,
+    /// Statuses of what was received or found; null if the operation is only begun.
+    pub(crate) status: *const MPI_Status,
+    /// Requests that were made or are started; null if there are none.
+    pub(crate) request: *const MPI_Request,
+}
+
+impl Act {
+    /// Nothing.
+    pub(crate) const NONE: Act = Act {
+        kind: Kind::Messages,
+        sends: None,
+        receives: None,
+        status: std::ptr::null(),
+        request: std::ptr::null(),
+    };
+}
+
+/// The status, if the program has not asked for none.
+///
+/// # Safety
+/// It is none, or the library has filled it.
+#[inline]
+pub(crate) unsafe fn known<'s>(status: *const MPI_Status) -> Option<&'s MPI_Status> {
+    if status.cast_mut() == constants::status_ignore() || status.cast_mut() == constants::statuses_ignore() {
+        return None;
+    }
+    // SAFETY: by this function's contract.
+    unsafe { status.as_ref() }
+}
+
+/// Bits of the handle of a message before the call that receives it.
+///
+/// # Safety
+/// The pointer is the program's argument.
+#[inline]
+pub(crate) unsafe fn bits_of<T: Copy>(pointer: *const T) -> usize {
+    if pointer.is_null() {
+        return 0;
+    }
+    // SAFETY: by this function's contract, and not null.
+    handle::bits(unsafe { *pointer })
+}

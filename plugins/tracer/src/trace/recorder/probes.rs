@@ -1,0 +1,116 @@
+//! Probes, and receives of what they found.
+
+use kilter_mpi::constants;
+use kilter_protocol::trace::record::Role;
+
+use super::{Recorder, other, part, tag_of};
+use crate::trace::act::{Act, Side, bits_of, known};
+use crate::trace::operations::{self, Found};
+use crate::trace::payload::Elements;
+
+impl Recorder<'_> {
+    /// A probe.
+    ///
+    /// # Safety
+    /// As for [`record`].
+    pub(in crate::trace) unsafe fn probed(
+        &mut self,
+        act: &Act,
+        flag: *const i32,
+        message: *const mpi_sys::MPI_Message,
+    ) {
+        let Some(side) = &act.receives else { return };
+        // SAFETY: by this function's contract.
+        let (is_found, status) = unsafe { (flag.as_ref().is_none_or(|flag| *flag != 0), known(act.status)) };
+        let asked = (other(side.peer), tag_of(side.tag));
+        let question = part(Role::Asked, 0, self.state, side.peer, side.tag);
+        if !is_found {
+            self.nothing(Some(asked));
+            if self.local.asked.is_none() {
+                self.local.part(&question);
+                self.local.asked = Some(asked);
+            }
+            return;
+        }
+        // A message that a probe has taken is matched here.
+        let operation = if message.is_null() { 0 } else { self.trace.operation() };
+        let (from, tag) = status.map_or((side.peer, side.tag), |status| (status.MPI_SOURCE, status.MPI_TAG));
+        if self.call(2) {
+            self.local.part(&question);
+            let mut found = part(Role::Probed, operation, self.state, from, tag);
+            found.bytes = status
+                .and_then(constants::received_bytes)
+                .map_or(0, |bytes| bytes as u64);
+            self.local.part(&found);
+        }
+        if !message.is_null() {
+            // SAFETY: by this function's contract.
+            let handle = unsafe { bits_of(message) };
+            self.trace.requests.add_message(
+                handle,
+                Found {
+                    operation,
+                    state: self.state,
+                    peer: from,
+                    tag,
+                },
+            );
+        }
+    }
+
+    /// A call that found nothing.
+    pub(super) fn nothing(&mut self, asked: Option<(i32, i32)>) {
+        self.call.polls = 1;
+        if !self.local.poll(&self.call, asked) {
+            let _ = self.local.call(&self.call);
+        }
+    }
+
+    /// A message that a probe had found is received, or begun to be.
+    ///
+    /// # Safety
+    /// As for [`record`].
+    pub(in crate::trace) unsafe fn received_found(&mut self, act: &Act, handle: usize) {
+        let Some(side) = &act.receives else { return };
+        let found = self.trace.requests.take_message(handle).unwrap_or(Found {
+            operation: self.trace.operation(),
+            state: None,
+            peer: side.peer,
+            tag: side.tag,
+        });
+        let side = Side {
+            peer: found.peer,
+            tag: found.tag,
+            ..*side
+        };
+        self.call.communicator = found.state.map_or(0, |state| state.id + 1);
+        let is_put = self.call(1);
+        // SAFETY: by this function's contract.
+        unsafe {
+            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            if act.request.is_null() {
+                if is_put {
+                    self.received(
+                        found.operation,
+                        found.state,
+                        (side.peer, side.tag),
+                        &elements,
+                        act.status,
+                    );
+                }
+                return;
+            }
+            if is_put {
+                self.posted(found.operation, found.state, &side, &elements);
+            }
+            self.state = found.state;
+            self.add(
+                act,
+                operations::Kind::Receive,
+                found.operation,
+                &side,
+                Some(elements.kept()),
+            );
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What is kept of a payload.
+//!
+//! The CRC is that of zlib (CRC-32/ISO-HDLC), so that those of parts can be combined to that of the whole. Chunks have their ends where the
+//! content says so: a payload that is split, or joined with another one, has the same chunks, but for those at its edges. An end is where a rolling hash
+//! of the 64 bytes before it begins with [`CUT_BITS`] zeros (gear hashing: Xia and others, *Ddelta*, Performance Evaluation 79, 2014,
+//! doi:10.1016/j.peva.2014.07.016). There is no least or largest length, since either would let ends depend on where a payload begins.
+
+/// Bytes of the payload that are kept as they are.
+pub const PREFIX_BYTES: usize = 16;
+
+/// Zeros with which the hash of an end begins: chunks have 1024 bytes on average.
+pub const CUT_BITS: u32 = 10;
+
+/// Bytes on which the rolling hash depends.
+const WINDOW: usize = 64;
+
+/// Shorter payloads have no chunks.
+pub const LEAST_CHUNKED: usize = 256;
+
+/// Chunks of a payload that are expected to be kept; of longer payloads a part is.
+const KEPT: usize = 64;
+
+/// Chunks of a payload that are kept at most.
+pub const MOST_CHUNKS: usize = 512;
+
+/// A piece of a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Chunk {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u32,
+    /// Its CRC-32.
+    pub crc: u32,
+}
+
+/// What is kept of a payload, beside its chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Digest {
+    /// CRC-32 of what is hashed.
+    pub crc: u32,
+    /// First bytes; zeros behind a short payload.
+    pub prefix: [u8; PREFIX_BYTES],
+    /// True if each 8 bytes are the same as the 8 before them.
+    pub is_constant: bool,
+}
+
+/// Digest of a payload. Its chunks are put into `chunks`, whose memory is used again.
+pub fn digest(payload: &[u8], chunks: &mut Vec<Chunk>) -> Digest {
+    chunks.clear();
+    let mut prefix = [0; PREFIX_BYTES];
+    for (to, from) in prefix.iter_mut().zip(payload) {
+        *to = *from;
+    }
+    let is_constant = payload.len() > 8 && payload.get(8..) == payload.get(..payload.len() - 8);
+    if payload.len() >= LEAST_CHUNKED && !is_constant {
+        cut(payload, chunks);
+    }
+    Digest {
+        crc: crc32fast::hash(payload),
+        prefix,
+        is_constant,
+    }
+}
+
+/// Of `2^k` chunks of a payload of this length one is kept: that whose CRC ends with `k` zeros, so that those of a longer payload are among
+/// those of a shorter one.
+#[must_use]
+pub fn sampling(bytes: usize) -> u32 {
+    (bytes >> CUT_BITS).div_ceil(KEPT).max(1).next_power_of_two().ilog2()
+}
+
+fn cut(payload: &[u8], chunks: &mut Vec<Chunk>) {
+    let mask = (1_u32 << sampling(payload.len())) - 1;
+    let mut begin = 0;
+    let mut keep = |end: usize| {
+        let Some(piece) = payload.get(begin..end).filter(|piece| !piece.is_empty()) else {
+            return true;
+        };
+        let crc = crc32fast::hash(piece);
+        if crc & mask == 0 {
+            chunks.push(Chunk {
+                offset: begin as u64,
+                bytes: u32::try_from(piece.len()).unwrap_or(u32::MAX),
+                crc,
+            });
+        }
+        begin = end;
+        chunks.len() < MOST_CHUNKS
+    };
+    let mut hash = 0_u64;
+    let (warming, rest) = payload.split_at(WINDOW.min(payload.len()));
+    for byte in warming {
+        hash = (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
+    }
+    for (end, byte) in (WINDOW..).zip(rest) {
+        // The hash of the bytes before `end`.
+        if hash >> (u64::BITS - CUT_BITS) == 0 && !keep(end) {
+            return;
+        }
+        hash = (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
+    }
+    keep(payload.len());
+}
+
+/// A random word for each byte.
+static GEAR: [u64; 256] = gear();
+
+/// Words of `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014, doi:10.1145/2660193.2660195).
+const fn gear() -> [u64; 256] {
+    let mut table = [0; 256];
+    let mut state = 0x6b69_6c74_6572_u64;
+    let mut at = 0;
+    while at < table.len() {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = state;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        table[at] = word ^ (word >> 31);
+        at += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn noise(bytes: usize, seed: u64) -> Vec<u8> {
+        let mut state = seed;
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as u8
+        };
+        (0..bytes).map(next).collect()
+    }
+
+    fn chunks(payload: &[u8]) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        digest(payload, &mut chunks);
+        chunks
+    }
+
+    #[test]
+    fn the_crc_is_that_of_zlib() {
+        let found = digest(b"123456789", &mut Vec::new());
+        assert_eq!(found.crc, 0xcbf4_3926);
+        assert_eq!(&found.prefix, b"123456789\0\0\0\0\0\0\0");
+        let mut first = crc32fast::Hasher::new();
+        first.update(b"12345");
+        let mut second = crc32fast::Hasher::new();
+        second.update(b"6789");
+        first.combine(&second);
+        assert_eq!(first.finalize(), found.crc);
+    }
+
+    #[test]
+    fn chunks_are_about_a_kibibyte_and_cover_the_payload() {
+        let payload = noise(60_000, 1);
+        let all = chunks(&payload);
+        assert!((30..=90).contains(&all.len()), "{}", all.len());
+        let mut end = 0;
+        for chunk in &all {
+            assert_eq!(chunk.offset, end);
+            end += u64::from(chunk.bytes);
+            let piece = &payload[chunk.offset as usize..end as usize];
+            assert_eq!(chunk.crc, crc32fast::hash(piece));
+        }
+        assert_eq!(end, 60_000);
+        assert!(chunks(&payload[..LEAST_CHUNKED - 1]).is_empty());
+    }
+
+    /// The chunks of a part are those of the whole, but for one at each edge.
+    #[test]
+    fn chunks_depend_on_content_alone() {
+        let payload = noise(60_000, 2);
+        let whole: BTreeSet<(u32, u32)> = chunks(&payload).iter().map(|chunk| (chunk.bytes, chunk.crc)).collect();
+        for (begin, end) in [(0, 20_000), (1, 30_000), (12_345, 54_321), (59_000, 60_000)] {
+            let part = chunks(&payload[begin..end]);
+            let foreign = part
+                .iter()
+                .filter(|chunk| !whole.contains(&(chunk.bytes, chunk.crc)))
+                .count();
+            assert!(foreign <= 2, "{begin}..{end}: {foreign} of {}", part.len());
+        }
+    }
+
+    #[test]
+    fn of_long_payloads_a_part_of_the_chunks_is_kept_and_the_same_one() {
+        assert_eq!(
+            (sampling(0), sampling(64 << 10), sampling((64 << 10) + 1024)),
+            (0, 0, 1)
+        );
+        assert_eq!(sampling(16 << 20), 8);
+        let payload = noise(4 << 20, 3);
+        let kept = chunks(&payload);
+        assert!((20..=200).contains(&kept.len()), "{}", kept.len());
+        let of_part: BTreeSet<u32> = chunks(&payload[..1 << 20]).iter().map(|chunk| chunk.crc).collect();
+        let within = kept.iter().filter(|chunk| chunk.offset < 900 << 10);
+        assert!(within.clone().count() > 3);
+        assert!(within.clone().all(|chunk| of_part.contains(&chunk.crc)));
+    }
+
+    #[test]
+    fn payloads_without_content_have_no_chunks() {
+        for payload in [vec![0_u8; 5000], vec![7; 5000], [1, 2, 3, 4, 5, 6, 7, 8].repeat(700)] {
+            let mut chunks = Vec::new();
+            assert!(digest(&payload, &mut chunks).is_constant);
+            assert!(chunks.is_empty());
+        }
+        assert!(!digest(&noise(5000, 4), &mut Vec::new()).is_constant);
+        assert!(!digest(&[0; 8], &mut Vec::new()).is_constant);
+        // Whatever repeats, there is a bound.
+        let mut repeated = [1_u8; 12].repeat(1 << 16);
+        for (at, byte) in repeated.iter_mut().enumerate() {
+            *byte = (at % 12) as u8;
+        }
+        assert!(chunks(&repeated).len() <= MOST_CHUNKS);
+    }
+}

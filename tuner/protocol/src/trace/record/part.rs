@@ -1,0 +1,292 @@
+//! What calls did.
+
+use super::super::digest::{Chunk, Digest, PREFIX_BYTES};
+use super::{First, kind};
+
+/// Rank of a message's other side.
+pub mod peer {
+    /// Any source.
+    pub const ANY: i32 = -1;
+    /// `MPI_PROC_NULL`.
+    pub const NOBODY: i32 = -2;
+    /// None, or a process outside of `MPI_COMM_WORLD`.
+    pub const UNKNOWN: i32 = -3;
+    /// `MPI_ROOT`: the root of an intercommunicator's collective is this rank.
+    pub const ROOT: i32 = -4;
+}
+
+/// Any tag.
+pub const ANY_TAG: i32 = -1;
+
+/// What a part says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Role {
+    /// A message is sent. It has the payload; a persistent one at each start.
+    Send = 1,
+    /// A receive begins, with what it asks for.
+    Posted = 2,
+    /// A message was received. It has the payload.
+    Received = 3,
+    /// An operation without a received payload is complete: a send, or a collective.
+    Completed = 4,
+    /// A collective, with root, operator and volume.
+    Collective = 5,
+    /// A message was found by a probe.
+    Probed = 6,
+    /// A probe looked for this; a [`Role::Probed`] follows if it was found. The only part of calls that found nothing.
+    Asked = 7,
+    /// An operation was cancelled before it had an effect.
+    Cancelled = 8,
+    /// The request was given up (`MPI_Request_free`): its operation completes unseen.
+    Freed = 9,
+    /// A persistent send or receive was made ready.
+    Prepared = 10,
+}
+
+impl Role {
+    pub(super) const ALL: [Role; 10] = [
+        Role::Send,
+        Role::Posted,
+        Role::Received,
+        Role::Completed,
+        Role::Collective,
+        Role::Probed,
+        Role::Asked,
+        Role::Cancelled,
+        Role::Freed,
+        Role::Prepared,
+    ];
+
+    fn of(number: u8) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| *role as u8 == number)
+    }
+
+    /// True if nothing but the operation is told.
+    #[inline]
+    pub(super) fn is_short(self) -> bool {
+        matches!(self, Role::Completed | Role::Cancelled | Role::Freed)
+    }
+
+    /// True if the payload follows.
+    #[inline]
+    pub(super) fn has_payload(self) -> bool {
+        matches!(self, Role::Send | Role::Received)
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::Send => "send",
+            Role::Posted => "posted",
+            Role::Received => "received",
+            Role::Completed => "completed",
+            Role::Collective => "collective",
+            Role::Probed => "probed",
+            Role::Asked => "asked",
+            Role::Cancelled => "cancelled",
+            Role::Freed => "freed",
+            Role::Prepared => "prepared",
+        }
+    }
+}
+
+/// Bits of [`Part::flags`].
+pub mod flag {
+    /// Only the first bytes are hashed: the payload is longer than the limit.
+    pub const HASHED_IN_PART: u8 = 1;
+    /// Nothing is hashed: hashing is turned off, or the payload lies where the tracer does not read.
+    pub const NOT_HASHED: u8 = 2;
+    /// Each 8 bytes of the payload are the same as the 8 before them.
+    pub const CONSTANT: u8 = 4;
+    /// There are more chunks than are kept.
+    pub const MORE_CHUNKS: u8 = 8;
+    /// The elements have holes or another order in memory than in the message.
+    pub const PACKED: u8 = 16;
+    /// The operation is persistent.
+    pub const PERSISTENT: u8 = 32;
+    /// A receive took messages from any source.
+    pub const ANY_SOURCE: u8 = 64;
+    /// A receive took messages with any tag.
+    pub const ANY_TAG: u8 = 128;
+}
+
+/// What a call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What this says.
+    pub role: Role,
+    /// Number of the communicator and 1; 0 for none.
+    pub communicator: u32,
+    /// Number of the operation on this rank, in the order in which they began; 0 for what is no operation.
+    pub operation: u64,
+    /// Other side: rank in the communicator, or one of [`peer`]; the root of a collective.
+    pub peer: i32,
+    /// The same as rank in `MPI_COMM_WORLD`.
+    pub world: i32,
+    /// Tag, or [`ANY_TAG`].
+    pub tag: i32,
+    /// Bytes of an element of the datatype.
+    pub element_bytes: u32,
+    /// Bytes of the message; of a posted receive those of its buffer; of a collective its volume.
+    pub bytes: u64,
+    /// Address of the buffer.
+    pub address: u64,
+    /// Class of the datatype, as [`class_name`] has it.
+    pub class: u8,
+    /// Operator of a reduction, as [`operator_name`] has it.
+    pub operator: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// CRC-32 of what is hashed.
+    pub crc: u32,
+    /// First bytes of the payload.
+    pub prefix: [u8; PREFIX_BYTES],
+    /// Chunks that are kept.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Words of a part without payload, and of the shortest.
+const PART_WORDS: usize = 7;
+const SHORT_WORDS: usize = 2;
+const PREFIX_WORDS: usize = PREFIX_BYTES / 8;
+/// Words of the longest part but for its chunks.
+pub const PAYLOAD_WORDS: usize = PART_WORDS + PREFIX_WORDS;
+
+impl Part {
+    /// A part with nothing but a role.
+    #[inline]
+    #[must_use]
+    pub fn new(role: Role) -> Part {
+        Part {
+            role,
+            communicator: 0,
+            operation: 0,
+            peer: peer::UNKNOWN,
+            world: peer::UNKNOWN,
+            tag: 0,
+            element_bytes: 0,
+            bytes: 0,
+            address: 0,
+            class: 0,
+            operator: 0,
+            flags: 0,
+            crc: 0,
+            prefix: [0; PREFIX_BYTES],
+            chunks: Vec::new(),
+        }
+    }
+
+    /// Takes over what is kept of the payload, but for the chunks.
+    #[inline]
+    pub fn set(&mut self, digest: &Digest) {
+        self.crc = digest.crc;
+        self.prefix = digest.prefix;
+        if digest.is_constant {
+            self.flags |= flag::CONSTANT;
+        }
+    }
+
+    /// Number of words.
+    #[inline]
+    #[must_use]
+    pub fn length(&self) -> usize {
+        if self.role.is_short() {
+            SHORT_WORDS
+        } else if self.role.has_payload() {
+            PAYLOAD_WORDS + 2 * self.chunks.len()
+        } else {
+            PART_WORDS
+        }
+    }
+
+    /// Calls `put` with each word in its order.
+    #[inline]
+    pub fn words(&self, mut put: impl FnMut(u64)) {
+        put(First {
+            kind: kind::PART,
+            detail: self.role as u8,
+            words: self.length() as u16,
+            number: self.communicator,
+        }
+        .bits());
+        put(self.operation);
+        if self.role.is_short() {
+            return;
+        }
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        put(pair(self.peer.cast_unsigned(), self.world.cast_unsigned()));
+        put(pair(self.tag.cast_unsigned(), self.element_bytes));
+        put(self.bytes);
+        put(self.address);
+        let small = u32::from_le_bytes([self.class, self.operator, self.flags, 0]);
+        put(pair(small, self.crc));
+        if !self.role.has_payload() {
+            return;
+        }
+        let (first, second) = self.prefix.split_at(8);
+        for half in [first, second] {
+            put(half.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        }
+        for chunk in &self.chunks {
+            put(chunk.offset);
+            put(pair(chunk.bytes, chunk.crc));
+        }
+    }
+
+    /// From words; `None` if they are no part.
+    #[must_use]
+    pub fn of(words: &[u64]) -> Option<Part> {
+        let (first, rest) = words.split_first()?;
+        let first = First::of(*first);
+        if first.kind != kind::PART {
+            return None;
+        }
+        let role = Role::of(first.detail)?;
+        let (operation, rest) = rest.split_first()?;
+        let mut part = Part {
+            communicator: first.number,
+            operation: *operation,
+            ..Part::new(role)
+        };
+        if role.is_short() {
+            return rest.is_empty().then_some(part);
+        }
+        let (known, rest) = rest.split_at_checked(PART_WORDS - SHORT_WORDS)?;
+        let [peers, tag, bytes, address, small] = *known else {
+            return None;
+        };
+        let [low, high] = [|word: u64| word as u32, |word: u64| (word >> 32) as u32];
+        part.peer = low(peers).cast_signed();
+        part.world = high(peers).cast_signed();
+        part.tag = low(tag).cast_signed();
+        part.element_bytes = high(tag);
+        part.bytes = bytes;
+        part.address = address;
+        [part.class, part.operator, part.flags, _] = low(small).to_le_bytes();
+        part.crc = high(small);
+        if !role.has_payload() {
+            return rest.is_empty().then_some(part);
+        }
+        let (prefix, chunks) = rest.split_at_checked(PREFIX_WORDS)?;
+        for (to, from) in part.prefix.chunks_mut(8).zip(prefix) {
+            to.copy_from_slice(&from.to_le_bytes());
+        }
+        if chunks.len() % 2 != 0 {
+            return None;
+        }
+        part.chunks = chunks
+            .chunks(2)
+            .filter_map(|pair| {
+                let [offset, rest] = *pair else { return None };
+                Some(Chunk {
+                    offset,
+                    bytes: low(rest),
+                    crc: high(rest),
+                })
+            })
+            .collect();
+        Some(part)
+    }
+}

@@ -1,0 +1,91 @@
+use super::super::digest::Chunk;
+use super::*;
+
+fn words_of(part: &Part) -> Vec<u64> {
+    let mut words = Vec::new();
+    part.words(|word| words.push(word));
+    assert_eq!(words.len(), part.length());
+    words
+}
+
+#[test]
+fn parts_come_back() {
+    for role in Role::ALL {
+        let mut part = Part::new(role);
+        part.communicator = 3;
+        part.operation = u64::MAX;
+        if !role.is_short() {
+            part.peer = peer::ANY;
+            part.world = 77;
+            part.tag = -1;
+            part.element_bytes = 8;
+            part.bytes = 1 << 40;
+            part.address = 0x7fff_0000_1234;
+            (part.class, part.operator, part.flags) = (7, 13, 255);
+            part.crc = 0xdead_beef;
+        }
+        if role.has_payload() {
+            part.prefix = *b"0123456789abcdef";
+            part.chunks = vec![
+                Chunk {
+                    offset: 5,
+                    bytes: 6,
+                    crc: 7
+                };
+                3
+            ];
+        }
+        let words = words_of(&part);
+        assert_eq!(Part::of(&words), Some(part.clone()), "{role:?}");
+        assert_eq!(Part::of(&words[..words.len() - 1]), None, "{role:?}");
+    }
+}
+
+#[test]
+fn calls_come_back() {
+    for (polls, parts) in [(0, 0), (0, 9), (4, 0)] {
+        let call = Call {
+            function: 200,
+            communicator: 1,
+            begin: 2,
+            end: 3,
+            site: 4,
+            polls,
+            parts,
+        };
+        assert_eq!(Call::of(&call.words()), Some(call));
+    }
+    assert_eq!(Call::of(&[0; 4]), None);
+}
+
+#[test]
+fn definitions_come_back() {
+    for definition in [
+        Definition::Function {
+            number: 4,
+            name: "MPI_Recv".to_owned(),
+        },
+        Definition::Site {
+            number: 1 << 20,
+            offset: 0x1234,
+            module: "/opt/solver".to_owned(),
+            symbol: String::new(),
+        },
+        Definition::Communicator {
+            number: 3,
+            rank: 1,
+            size: 2,
+            sequence: 1,
+            members: "1-5:2,0".to_owned(),
+            remote: Some("3".to_owned()),
+            label: "half ½".to_owned(),
+        },
+        Definition::Host("node-12345678".to_owned()),
+        Definition::Library("Open MPI v4.1.4".to_owned()),
+    ] {
+        let words = definition.words().unwrap();
+        assert_eq!(Definition::of(&words), Some(definition));
+        assert_eq!(Definition::of(&words[..words.len() - 1]), None);
+    }
+    assert_eq!(Definition::Host("x".repeat(1 << 20)).words(), None);
+}

@@ -1,0 +1,302 @@
+//! The writer: segments of a file that lies in memory, and streams of records in them.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::layout::{HEADER_BYTES, HEADER_WORDS, SEGMENT_BYTES, SEGMENT_WORDS, header, segment};
+use super::record::{Call, Definition, Part};
+use super::{VERSION, WhenFull, layout};
+
+/// Words in memory; little-endian in the file.
+pub type Words = [AtomicU64];
+
+#[inline]
+fn store(words: &Words, at: usize, value: u64, order: Ordering) {
+    if let Some(word) = words.get(at) {
+        word.store(value.to_le(), order);
+    }
+}
+
+#[inline]
+fn load(words: &Words, at: usize) -> u64 {
+    words
+        .get(at)
+        .map_or(0, |word| u64::from_le(word.load(Ordering::Acquire)))
+}
+
+/// What the header says from the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begin {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Size of `MPI_COMM_WORLD`.
+    pub ranks: u32,
+    /// Process number.
+    pub process: u32,
+    /// What is done when the file is full.
+    pub when_full: WhenFull,
+    /// True if several threads may call MPI at the same time.
+    pub threads: bool,
+    /// Bytes of a payload that are hashed at most.
+    pub hash_limit: u64,
+    /// Ticks, nanoseconds of the monotonic clock, and nanoseconds since 1970 at one moment.
+    pub first: (u64, u64, u64),
+    /// Ticks now.
+    pub begin: u64,
+}
+
+/// A file in memory.
+pub struct Space {
+    words: &'static Words,
+    /// Makes the file so many bytes long; false if the disk is full.
+    grow: fn(usize) -> bool,
+    when_full: WhenFull,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Segments in use.
+    used: usize,
+    sequence: u64,
+    /// True once the file cannot grow any more.
+    full: bool,
+    /// Full segments with calls, the oldest first.
+    closed: VecDeque<usize>,
+    definitions: Option<Stream>,
+    readings: u64,
+}
+
+/// Records of one thread, or definitions.
+pub struct Stream {
+    words: &'static Words,
+    /// Number of the segment.
+    number: usize,
+    /// Next word.
+    at: usize,
+    calls: u64,
+    /// First word of the latest record, if it is of calls that found nothing.
+    polls: Option<usize>,
+}
+
+impl Space {
+    /// Writes the header of a file, whose memory has the size that the file may have, and of which `HEADER_BYTES` are there.
+    #[must_use]
+    pub fn new(words: &'static Words, begin: &Begin, grow: fn(usize) -> bool) -> Space {
+        let put = |at, value| store(words, at, value, Ordering::Relaxed);
+        let (ticks, ns, real_ns) = begin.first;
+        put(header::RANK, u64::from(begin.rank) | u64::from(begin.ranks) << 32);
+        let mut process = u64::from(begin.process);
+        if begin.when_full == WhenFull::Ring {
+            process |= header::RING;
+        }
+        if begin.threads {
+            process |= header::THREADS;
+        }
+        put(header::PROCESS, process);
+        put(header::LIMIT, words.len() as u64 * 8);
+        put(header::HASH_LIMIT, begin.hash_limit);
+        put(header::FIRST_TICKS, ticks);
+        put(header::FIRST_NS, ns);
+        put(header::FIRST_REAL_NS, real_ns);
+        put(header::BEGIN, begin.begin);
+        store(words, header::MAGIC, layout::magic(VERSION), Ordering::Release);
+        Space {
+            words,
+            grow,
+            when_full: begin.when_full,
+            state: Mutex::default(),
+        }
+    }
+
+    /// A segment for a thread, whose number is from 1; `None` if there is no space.
+    pub fn stream(&self, thread: u64) -> Option<Stream> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take(&mut state, thread)
+    }
+
+    fn take(&self, state: &mut State, owner: u64) -> Option<Stream> {
+        let number = self.fresh(state).or_else(|| self.overwritten(state))?;
+        let at = HEADER_WORDS + number * SEGMENT_WORDS;
+        let words = self.words.get(at..at + SEGMENT_WORDS)?;
+        state.sequence += 1;
+        store(words, segment::OWNER, owner, Ordering::Relaxed);
+        store(words, segment::SEQUENCE, state.sequence, Ordering::Release);
+        if number >= state.used {
+            state.used = number + 1;
+            store(self.words, header::SEGMENTS, state.used as u64, Ordering::Release);
+        }
+        Some(Stream {
+            words,
+            number,
+            at: segment::RECORDS,
+            calls: 0,
+            polls: None,
+        })
+    }
+
+    /// A segment that was never used.
+    fn fresh(&self, state: &mut State) -> Option<usize> {
+        let end = HEADER_BYTES + (state.used + 1) * SEGMENT_BYTES;
+        if state.full || end > self.words.len() * 8 || !(self.grow)(end) {
+            state.full = true;
+            return None;
+        }
+        Some(state.used)
+    }
+
+    /// The oldest segment, emptied.
+    fn overwritten(&self, state: &mut State) -> Option<usize> {
+        if self.when_full == WhenFull::Stop {
+            return None;
+        }
+        let number = state.closed.pop_front()?;
+        let at = HEADER_WORDS + number * SEGMENT_WORDS;
+        let words = self.words.get(at..at + SEGMENT_WORDS)?;
+        self.lose(load(words, segment::CALLS));
+        for word in words {
+            word.store(0, Ordering::Release);
+        }
+        Some(number)
+    }
+
+    /// Says that a stream gets no more records.
+    pub fn close(&self, stream: &Stream) {
+        store(stream.words, segment::CALLS, stream.calls, Ordering::Release);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed.push_back(stream.number);
+    }
+
+    /// Writes a definition. One for which there is no space is counted.
+    pub fn define(&self, definition: &Definition) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = definition.words();
+        let written = words.is_some_and(|words| {
+            for _ in 0..2 {
+                if state.definitions.as_mut().is_some_and(|stream| stream.put(&words)) {
+                    return true;
+                }
+                let Some(stream) = self.take(&mut state, segment::DEFINITIONS) else {
+                    return false;
+                };
+                state.definitions = Some(stream);
+            }
+            false
+        });
+        if !written {
+            self.add(header::LOST_DEFINITIONS, 1);
+        }
+    }
+
+    /// Counts calls that are not in the file.
+    pub fn lose(&self, calls: u64) {
+        self.add(header::LOST_CALLS, calls);
+    }
+
+    /// Counts a call that returned an error.
+    pub fn fail(&self) {
+        self.add(header::FAILED_CALLS, 1);
+    }
+
+    fn add(&self, at: usize, number: u64) {
+        if let Some(word) = self.words.get(at) {
+            // Also right where the file's order of bytes is not the machine's.
+            let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
+                Some(u64::from_le(old).wrapping_add(number).to_le())
+            });
+        }
+    }
+
+    /// Keeps a reading of both clocks.
+    pub fn read_clocks(&self, ticks: u64, nanoseconds: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.readings += 1;
+        let at = header::LATER + if state.readings % 2 == 1 { 0 } else { 2 };
+        store(self.words, at, ticks, Ordering::Relaxed);
+        store(self.words, at + 1, nanoseconds, Ordering::Relaxed);
+        store(self.words, header::READINGS, state.readings, Ordering::Release);
+    }
+
+    /// True if there was no space at some time.
+    pub fn is_full(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).full
+    }
+
+    /// Says that nothing follows. Returns the bytes of the file that are in use.
+    pub fn end(&self, ticks: u64, finalized: bool) -> usize {
+        store(self.words, header::FINALIZED, u64::from(finalized), Ordering::Relaxed);
+        store(self.words, header::END, ticks, Ordering::Release);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        HEADER_BYTES + state.used * SEGMENT_BYTES
+    }
+}
+
+impl Stream {
+    /// Puts a record; false if it does not fit.
+    fn put(&mut self, record: &[u64]) -> bool {
+        let Some((first, rest)) = record.split_first() else {
+            return true;
+        };
+        if self.at + record.len() > self.words.len() {
+            return false;
+        }
+        for (at, word) in (self.at + 1..).zip(rest) {
+            store(self.words, at, *word, Ordering::Relaxed);
+        }
+        store(self.words, self.at, *first, Ordering::Release);
+        self.at += record.len();
+        true
+    }
+
+    /// Puts a call; false if it does not fit.
+    #[inline]
+    pub fn call(&mut self, call: &Call) -> bool {
+        let is_put = self.put(&call.words());
+        if is_put {
+            self.calls += 1;
+            self.polls = (call.polls > 0).then_some(self.at - super::record::CALL_WORDS);
+        }
+        is_put
+    }
+
+    /// Adds a call that found nothing to the latest record, if that is of calls of the same function at the same site on the same communicator.
+    #[inline]
+    pub fn poll(&mut self, call: &Call) -> bool {
+        let Some(at) = self.polls else { return false };
+        let is_same = load(self.words, at) == call.words()[0] && load(self.words, at + 3) as u32 == call.site;
+        let polls = (load(self.words, at + 3) >> 32) as u32;
+        if !is_same || polls == u32::MAX {
+            return false;
+        }
+        let last = u64::from(call.site) | u64::from(polls + 1) << 32;
+        store(self.words, at + 2, call.end, Ordering::Relaxed);
+        store(self.words, at + 3, last, Ordering::Relaxed);
+        true
+    }
+
+    /// Puts a part of the latest call; false if it does not fit.
+    #[inline]
+    pub fn part(&mut self, part: &Part) -> bool {
+        let (begin, length) = (self.at, part.length());
+        if begin + length > self.words.len() {
+            return false;
+        }
+        let mut at = begin;
+        let mut first = 0;
+        part.words(|word| {
+            if at == begin {
+                first = word;
+            } else {
+                store(self.words, at, word, Ordering::Relaxed);
+            }
+            at += 1;
+        });
+        store(self.words, begin, first, Ordering::Release);
+        self.at = at;
+        if part.role != super::record::Role::Asked {
+            self.polls = None;
+        }
+        true
+    }
+}

@@ -1,0 +1,107 @@
+//! `trace` as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use kilter_protocol::trace::{HASH_MIB, LIMIT_MIB, LIMITS_MIB, MAX_HASH_MIB};
+
+/// Name of a trace where nobody says otherwise.
+const DIRECTORY: &str = "kilter-trace";
+
+/// Options of `trace`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Trace {
+    /// What to do with a trace that is there.
+    #[command(subcommand)]
+    pub stored: Option<Stored>,
+    /// What to run.
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// Uses of a trace.
+#[derive(Debug, Subcommand)]
+pub enum Stored {
+    /// Print what is in a trace that was made before. Exit status: 0 done, 2 error.
+    Show(Show),
+    /// Write a trace for another program. Exit status: 0 done, 2 error.
+    Export(Export),
+}
+
+/// Options of the run.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Directory of the trace; it is made, and there must be none of this name. The ranks write into it, on all nodes the same.
+    #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
+    pub out: PathBuf,
+    /// Size of each rank's file in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = LIMIT_MIB,
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(LIMITS_MIB.0 as u64..=LIMITS_MIB.1 as u64))]
+    pub limit: usize,
+    /// What is done when a file is full.
+    #[arg(long, value_enum, default_value_t = Full::Stop)]
+    pub when_full: Full,
+    /// Bytes of a message that are hashed at most, in MiB; 0 hashes nothing.
+    #[arg(long, value_name = "MIB", default_value_t = HASH_MIB,
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=MAX_HASH_MIB as u64))]
+    pub hash: usize,
+    /// Launcher of the MPI library, if the command names none itself, or that of another library.
+    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN")]
+    pub mpirun: Option<PathBuf>,
+    /// Directory of Kilter's programs and libraries; by default as for `check`.
+    #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
+    pub libexec: Option<PathBuf>,
+    /// Format of standard output, which the program's own output precedes.
+    #[arg(long, value_enum, default_value_t = TraceFormat::Text)]
+    pub format: TraceFormat,
+    /// The command, after `--`: a launcher with its options and the program.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Options of `trace show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The trace.
+    #[arg(value_name = "DIR", default_value = DIRECTORY)]
+    pub directory: PathBuf,
+    /// Print every event, by rank and time.
+    #[arg(long)]
+    pub events: bool,
+    /// Events of this rank alone.
+    #[arg(long, value_name = "RANK", requires = "events")]
+    pub rank: Option<u32>,
+    /// Format of standard output.
+    #[arg(long, value_enum, default_value_t = TraceFormat::Text)]
+    pub format: TraceFormat,
+}
+
+/// Options of `trace export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The trace.
+    #[arg(value_name = "DIR", default_value = DIRECTORY)]
+    pub directory: PathBuf,
+    /// Write JSON for the Perfetto viewer (https://ui.perfetto.dev) to this file.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub perfetto: PathBuf,
+}
+
+/// What is done when a file is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Full {
+    /// Nothing more is recorded.
+    Stop,
+    /// The oldest calls give way.
+    Ring,
+}
+
+/// Formats of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// Tables, or a line for each event.
+    Text,
+    /// JSON for programs; with `--events` a line for each event.
+    Json,
+}

@@ -1,0 +1,117 @@
+//! `kilter trace`: runs a program with the tracer, and shows which messages it sent.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use kilter_profiling::places;
+use kilter_protocol::trace::{DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE, WhenFull};
+use kilter_tracing::job::{self, Job};
+use kilter_tracing::trace::Trace;
+use kilter_tracing::{events, gather, matching, perfetto, summary, text};
+
+use super::traced::{self, Programs};
+use super::{Status, print};
+use crate::cli::{self, Full, StoredTrace, TraceExport, TraceFormat, TraceRun, TraceShow};
+
+pub(super) fn run(typed: cli::Trace) -> anyhow::Result<Status> {
+    match typed.stored {
+        Some(StoredTrace::Show(typed)) => show(&typed),
+        Some(StoredTrace::Export(typed)) => export(&typed),
+        None => record(&typed.run),
+    }
+}
+
+/// The trace in a directory, with lines of the source.
+fn read(directory: &Path) -> anyhow::Result<Trace> {
+    let mut trace = gather::gather(directory)?;
+    places::resolve(&mut trace.sites);
+    Ok(trace)
+}
+
+fn show(typed: &TraceShow) -> anyhow::Result<Status> {
+    let trace = read(&typed.directory)?;
+    if !typed.events {
+        print(&rendered(&trace, typed.format)?)?;
+        return Ok(Status::Holds);
+    }
+    if let Some(rank) = typed.rank {
+        ensure!(
+            trace.rank(rank).is_some(),
+            "--rank: `{}` has no file of rank {rank} of {}",
+            typed.directory.display(),
+            trace.world
+        );
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    events::write(&trace, typed.rank, typed.format == TraceFormat::Json, &mut out)?;
+    Ok(Status::Holds)
+}
+
+fn rendered(trace: &Trace, format: TraceFormat) -> anyhow::Result<String> {
+    let summary = summary::of(trace, &matching::matches(trace));
+    Ok(match format {
+        TraceFormat::Text => text::text(&summary),
+        TraceFormat::Json => summary::json(&summary)?,
+    })
+}
+
+fn export(typed: &TraceExport) -> anyhow::Result<Status> {
+    let trace = read(&typed.directory)?;
+    let cannot = || format!("--perfetto: `{}` cannot be written", typed.perfetto.display());
+    let file = File::create(&typed.perfetto).with_context(cannot)?;
+    perfetto::write(&trace, &matching::matches(&trace), &mut BufWriter::new(file)).with_context(cannot)?;
+    Ok(Status::Holds)
+}
+
+fn record(typed: &TraceRun) -> anyhow::Result<Status> {
+    let programs = Programs::find(&typed.command, typed.mpirun.as_deref(), typed.libexec.as_deref())?;
+    let directory =
+        std::path::absolute(&typed.out).with_context(|| format!("--out: `{}` is no path", typed.out.display()))?;
+    std::fs::create_dir(&directory).with_context(|| {
+        format!(
+            "--out: `{}` cannot be made; it must not be there (remove it, or give another name), and the directory above it must",
+            typed.out.display()
+        )
+    })?;
+    let when_full = match typed.when_full {
+        Full::Stop => WhenFull::Stop,
+        Full::Ring => WhenFull::Ring,
+    };
+    let variables = [
+        (DIRECTORY_VARIABLE, traced::text(&directory, "--out")?),
+        (LIMIT_VARIABLE, typed.limit.to_string()),
+        (WHEN_FULL_VARIABLE, when_full.word().to_owned()),
+        (HASH_VARIABLE, typed.hash.to_string()),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let gathered = traced::run(&programs, &typed.command, &variables).and_then(|status| {
+        let job = Job {
+            v: job::VERSION,
+            command: traced::line(&typed.command),
+            status,
+        };
+        let trace = read(&directory);
+        if trace.is_ok() {
+            job::write(&job, &directory)?;
+        }
+        trace
+            .map(|trace| (Trace { job, ..trace }, status))
+            .map_err(|error| match status {
+                0 => error,
+                _ => error.context(format!("the command ended with status {status}")),
+            })
+    });
+    let (trace, status) = match gathered {
+        Ok(gathered) => gathered,
+        Err(error) => {
+            // Fails where a rank has left its file, which is kept.
+            let _ = std::fs::remove_dir(&directory);
+            return Err(error);
+        }
+    };
+    print(&rendered(&trace, typed.format)?)?;
+    eprintln!("kilter: the trace is in `{}`", typed.out.display());
+    Ok(Status::Command(u8::try_from(status).unwrap_or(u8::MAX)))
+}

@@ -1,0 +1,25 @@
+//! Traces of applications: every message, completion, probe and collective of all ranks.
+//!
+//! A trace is a directory with a file of each rank, as `kilter_protocol::trace` has it, and `job.json`, which says what was run.
+//!
+//! * [`trace`]: a trace as data, on one clock.
+//! * [`gather`]: the ranks' files as a [`trace::Trace`].
+//! * [`job`]: what was run.
+//! * [`matching`]: sends and the receives that took their messages.
+//! * [`summary`]: what is shown of it; [`text`] and JSON render it.
+//! * [`events`]: every event on a line.
+//! * [`perfetto`]: export to the Perfetto viewer.
+//!
+//! It records nothing itself: `plugins/tracer` does.
+
+pub mod events;
+pub mod gather;
+pub mod job;
+pub mod matching;
+pub mod perfetto;
+pub mod summary;
+pub mod text;
+pub mod trace;
+
+#[cfg(test)]
+mod fixture;
