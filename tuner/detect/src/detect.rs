@@ -1,0 +1,165 @@
+//! Detection: communicators one beside the other, postconditions from those that say most to those that say least.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::arena::{Arena, arenas};
+use crate::epochs::site_groups;
+use crate::filters::Filters;
+use crate::findings::{Found, findings};
+use crate::flows::{Flow, View, flows};
+use crate::matching::matched;
+use crate::model::finding::{Confidence, Detection, Reason};
+use crate::model::trace::Trace;
+use crate::postconditions::broadcast::{self, Spread};
+use crate::postconditions::delivery::streams;
+use crate::postconditions::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, personalised, reduction};
+use crate::provenance::{Provenance, follow};
+use crate::ranks::RankSet;
+use crate::safety;
+
+/// Finds collectives among the messages of a trace.
+#[must_use]
+pub fn detect(trace: &Trace) -> Detection {
+    let matched = matched(trace);
+    let arenas = arenas(&matched);
+    let searched: Vec<(Vec<Operation>, Filters)> = arenas.par_iter().map(search).collect();
+    let mut filters = Filters::default();
+    let mut all: Vec<(&Arena<'_>, Found)> = Vec::new();
+    for (arena, (operations, counts)) in arenas.iter().zip(searched) {
+        filters.join(&counts);
+        all.extend(findings(arena, operations).into_iter().map(|found| (arena, found)));
+    }
+    all.par_iter_mut().for_each(|(arena, found)| safety::judge(&matched, arena, found));
+    let mut findings: Vec<_> = all.into_iter().map(|(_, found)| found.finding).collect();
+    findings.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.sites.cmp(&b.sites)));
+    Detection {
+        findings,
+        filtered: filters.counts,
+        doubts: matched.doubts,
+    }
+}
+
+/// Search of one communicator.
+struct Search<'a, 't> {
+    arena: &'a Arena<'t>,
+    provenance: Provenance,
+    /// Messages that are explained.
+    used: Vec<bool>,
+    found: Vec<Operation>,
+    filters: Filters,
+}
+
+fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
+    let mut filters = Filters::default();
+    if arena.size < FEWEST_RANKS {
+        filters.count(Reason::TooFewRanks);
+        return (Vec::new(), filters);
+    }
+    let reductions = reduction::operations(arena, &mut filters);
+    let (sure, possible): (Vec<_>, Vec<_>) = reductions.into_iter().partition(|one| one.confidence > Confidence::Possible);
+    let mut search = Search {
+        arena,
+        provenance: follow(arena),
+        used: vec![false; arena.messages.len()],
+        found: Vec::new(),
+        filters,
+    };
+    search.accept(sure);
+    search.whole(View::Content);
+    search.personalised(View::Own);
+    search.subsets();
+    search.whole(View::Chunks);
+    search.personalised(View::Chunks);
+    broadcast::count_constant(arena, &search.used, &mut search.filters);
+    let barriers = barrier::operations(arena, &search.used, &mut search.filters);
+    search.accept(barriers);
+    let is_free = |one: &Operation| !one.messages.iter().any(|&id| search.used[id as usize]);
+    let possible = possible.into_iter().filter(is_free).collect();
+    search.accept(possible);
+    (search.found, search.filters)
+}
+
+impl Search<'_, '_> {
+    fn accept(&mut self, operations: Vec<Operation>) {
+        for one in operations {
+            // What one postcondition explained is not explained again.
+            if one.messages.iter().any(|&id| self.used[id as usize]) {
+                continue;
+            }
+            one.messages.iter().for_each(|&id| self.used[id as usize] = true);
+            self.found.push(one);
+        }
+    }
+
+    fn flows(&mut self, view: View) -> Vec<Flow> {
+        let (flows, too_fine) = flows(self.arena, &self.provenance, view, &self.used);
+        self.filters.add(Reason::TooManyPieces, too_fine);
+        flows
+    }
+
+    /// Spreads by the groups of call sites that they come from.
+    fn by_sites(&self, spreads: Vec<Spread>) -> BTreeMap<u32, Vec<Spread>> {
+        let groups = site_groups(self.arena, spreads.iter().map(|one| one.hops.as_slice()));
+        let mut by_sites: BTreeMap<u32, Vec<Spread>> = BTreeMap::new();
+        for one in spreads {
+            by_sites.entry(groups[one.hops[0] as usize]).or_default().push(one);
+        }
+        by_sites
+    }
+
+    /// Broadcasts and allgathers among all ranks.
+    fn whole(&mut self, view: View) {
+        let flows = self.flows(view);
+        let mut spreads = broadcast::spreads(self.arena, &flows, &mut self.filters);
+        spreads.retain(|one| one.ranks.len() == self.arena.size);
+        for (sites, spreads) in self.by_sites(spreads) {
+            let found = self.of_group(&spreads, sites, view);
+            self.accept(found);
+        }
+    }
+
+    fn of_group(&self, spreads: &[Spread], sites: u32, view: View) -> Vec<Operation> {
+        let candidates = broadcast::candidates(self.arena, spreads);
+        let (mut found, rest) = allgather::operations(self.arena, &self.provenance, spreads, candidates, sites, view);
+        found.extend(broadcast::operations(self.arena, &self.provenance, spreads, &rest, sites, view));
+        found
+    }
+
+    fn personalised(&mut self, view: View) {
+        let flows = self.flows(view);
+        for stream in streams(self.arena, &self.provenance, &flows, view) {
+            let found = personalised::operations(self.arena, &self.provenance, &stream, view, &mut self.filters);
+            self.accept(found);
+        }
+    }
+
+    /// Broadcasts and allgathers among sets of ranks that recur.
+    fn subsets(&mut self) {
+        let flows = self.flows(View::Content);
+        // Their reasons were counted for all ranks.
+        let mut spreads = broadcast::spreads(self.arena, &flows, &mut Filters::default());
+        spreads.retain(|one| one.ranks.len() < self.arena.size);
+        for (sites, spreads) in self.by_sites(spreads) {
+            let mut by_ranks: BTreeMap<RankSet, Vec<Spread>> = BTreeMap::new();
+            for one in spreads {
+                by_ranks.entry(one.ranks.clone()).or_default().push(one);
+            }
+            let sets: Vec<RankSet> = by_ranks.keys().cloned().collect();
+            for (ranks, spreads) in by_ranks {
+                // Sets of neighbours share ranks; parts of a communicator are apart.
+                if sets.iter().any(|other| *other != ranks && other.common(&ranks) > 1) {
+                    self.filters.count(Reason::Neighbourhoods);
+                    continue;
+                }
+                let found = self.of_group(&spreads, sites, View::Content);
+                if found.len() < FEWEST_RECURRENCES {
+                    self.filters.add(Reason::SubsetOnce, found.len() as u64);
+                    continue;
+                }
+                self.accept(found);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Reduce, allreduce and scan: values to which every rank contributed, once.
+//!
+//! [`replay`] follows contributions: a value that a rank sends is its own, one that it passes on, or one computed from what it received. The
+//! postconditions are on the sets of contributors. What shows that values were computed is arithmetic on their first bytes, with operands
+//! that messages carry or that ranks show to themselves; a tree of messages alone is what any master and its workers make.
+
+mod replay;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{FEWEST_RANKS, Operation};
+use crate::arena::{Arena, Step};
+use crate::arithmetic::Shape;
+use crate::epochs::site_groups;
+use crate::filters::Filters;
+use crate::model::finding::{Collective, Confidence, Reason};
+use crate::ranks::RankSet;
+use replay::{Completion, Replay};
+
+/// Instances that a form without arithmetic must have.
+const FEWEST_WITHOUT_ARITHMETIC: usize = 3;
+
+/// Comparisons that must hold for a maximum or minimum whose operands are in part unknown.
+const FEWEST_COMPARISONS: u32 = 16;
+
+/// Reductions of an arena.
+pub(crate) fn operations(arena: &Arena<'_>, filters: &mut Filters) -> Vec<Operation> {
+    if arena.size < FEWEST_RANKS {
+        return Vec::new();
+    }
+    let mut shapes: BTreeMap<Shape, usize> = BTreeMap::new();
+    for message in arena.messages.iter().filter(|message| message.intact) {
+        if let Some(shape) = Shape::of(message.sent) {
+            *shapes.entry(shape).or_default() += 1;
+        }
+    }
+    let groups = site_groups(arena, std::iter::empty());
+    let distinct: BTreeSet<u32> = groups.iter().copied().collect();
+    let mut found = Vec::new();
+    for (shape, count) in shapes {
+        if count + 1 < arena.size {
+            continue;
+        }
+        let of_shape = run(arena, shape, &|_| true, &groups, filters);
+        if !of_shape.is_empty() || distinct.len() < 2 {
+            found.extend(of_shape);
+            continue;
+        }
+        // Other messages of the same form may be in the way.
+        for &group in &distinct {
+            let is_in = |id: u32| groups[id as usize] == group;
+            found.extend(run(arena, shape, &is_in, &groups, &mut Filters::default()));
+        }
+    }
+    found
+}
+
+/// Reductions among the messages of one shape.
+fn run(
+    arena: &Arena<'_>,
+    shape: Shape,
+    is_in: &dyn Fn(u32) -> bool,
+    groups: &[u32],
+    filters: &mut Filters,
+) -> Vec<Operation> {
+    let mut replay = Replay::new(arena.size, shape);
+    for step in &arena.steps {
+        match *step {
+            Step::Send(id) | Step::Receive(id) => {
+                let message = &arena.messages[id as usize];
+                if !message.intact || Shape::of(message.sent) != Some(shape) || !is_in(id) {
+                    continue;
+                }
+                if matches!(step, Step::Send(_)) {
+                    replay.send(id, message.from, message.to, message.sent);
+                } else {
+                    replay.receive(id, message.to);
+                }
+            }
+            Step::Own(rank, payload) => {
+                if Shape::of(payload) == Some(shape) {
+                    replay.show(rank, payload);
+                }
+            }
+        }
+    }
+    let reached = |all: &[Vec<Completion>]| all.iter().map(Vec::len).collect::<Vec<usize>>();
+    let whole = reached(&replay.whole);
+    let prefixes = reached(&replay.prefixes);
+    let scans = prefixes[1];
+    let mut found = Vec::new();
+    if scans > 0 && prefixes[1..].iter().all(|&count| count == scans) && whole[..arena.size - 1].iter().all(|&count| count == 0) {
+        let all: Vec<_> = (0..scans).map(|at| instance(&replay, &replay.prefixes[1..], at)).collect();
+        found.extend(judged(arena, &replay, Collective::Scan, Vec::new(), all, groups, filters));
+    } else if whole[0] > 0 && whole.iter().all(|&count| count == whole[0]) {
+        let all: Vec<_> = (0..whole[0]).map(|at| instance(&replay, &replay.whole, at)).collect();
+        found.extend(judged(arena, &replay, Collective::Allreduce, Vec::new(), all, groups, filters));
+    } else {
+        for (root, count) in (0..).zip(&whole).filter(|(_, count)| **count > 0) {
+            let own = &replay.whole[root as usize..=root as usize];
+            let all: Vec<_> = (0..*count).map(|at| instance(&replay, own, at)).collect();
+            found.extend(judged(arena, &replay, Collective::Reduce, vec![root], all, groups, filters));
+        }
+    }
+    found
+}
+
+/// Instance of a reduction.
+struct Evidence {
+    messages: Vec<u32>,
+    verified: u32,
+    assumed: u32,
+    compared: u32,
+    /// True if some value was computed of several that were received.
+    branches: bool,
+}
+
+fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evidence {
+    let mut evidence = Evidence {
+        messages: Vec::new(),
+        verified: 0,
+        assumed: 0,
+        compared: 0,
+        branches: false,
+    };
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<usize> = Vec::new();
+    for completion in completions.iter().filter_map(|all| all.get(at)) {
+        evidence.branches |= completion.received > 1;
+        evidence.verified += u32::from(completion.is_verified);
+        open.extend(&completion.values);
+    }
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let value = &replay.values[id];
+        evidence.messages.extend(&value.carriers);
+        evidence.verified += u32::from(value.is_verified);
+        evidence.assumed += u32::from(value.is_assumed);
+        evidence.compared += value.compared;
+        open.extend(&value.parts);
+    }
+    evidence.messages.sort_unstable();
+    evidence.messages.dedup();
+    evidence
+}
+
+/// Instances with their grade, or none if nothing shows that anything was computed.
+fn judged(
+    arena: &Arena<'_>,
+    replay: &Replay,
+    collective: Collective,
+    roots: Vec<u32>,
+    instances: Vec<Evidence>,
+    groups: &[u32],
+    filters: &mut Filters,
+) -> Vec<Operation> {
+    let count = instances.len();
+    let compared: u32 = instances.iter().map(|one| one.compared).sum();
+    let mut found = Vec::new();
+    for one in instances {
+        let by_form = one.assumed > 0 && one.branches && collective != Collective::Scan && count >= FEWEST_WITHOUT_ARITHMETIC;
+        let (confidence, why) = if one.verified > 0 && one.assumed == 0 {
+            (Confidence::Certain, "arithmetic on the first bytes explains every value that was computed")
+        } else if one.verified > 0 {
+            (Confidence::Likely, "arithmetic on the first bytes explains a part of the values that were computed")
+        } else if by_form && compared >= FEWEST_COMPARISONS {
+            (Confidence::Likely, "no result is less (or none is greater) than what it may be made of")
+        } else if by_form {
+            (Confidence::Possible, "values of one form are made of others on the way; the ranks' own parts are not seen")
+        } else {
+            filters.count(Reason::NoArithmetic);
+            continue;
+        };
+        let mut reasons = vec![match collective {
+            Collective::Reduce => "values to which every rank contributed once reach the root",
+            Collective::Allreduce => "values to which every rank contributed once reach every rank",
+            _ => "every rank gets a value to which all ranks before it contributed once",
+        }];
+        reasons.push(why);
+        let confidence = if collective == Collective::Scan && is_chain(arena, &one.messages) {
+            reasons.push("a reduction to the last rank by a chain sends the same messages");
+            confidence.min(Confidence::Likely)
+        } else {
+            confidence
+        };
+        let sites = one.messages.iter().map(|&id| groups[id as usize]).min().unwrap_or(0);
+        found.push(Operation {
+            collective,
+            group: RankSet::full(arena.size),
+            roots: roots.clone(),
+            messages: one.messages,
+            bytes: replay.bytes(),
+            varied: false,
+            sites,
+            confidence,
+            why: reasons,
+        });
+    }
+    found
+}
+
+/// True if no rank sends more than one of the messages.
+fn is_chain(arena: &Arena<'_>, messages: &[u32]) -> bool {
+    let senders: BTreeSet<u32> = messages.iter().map(|&id| arena.messages[id as usize].from).collect();
+    senders.len() == messages.len()
+}
