@@ -14,6 +14,7 @@ use crate::model::finding::{Confidence, Detection, Reason};
 use crate::model::trace::Trace;
 use crate::postconditions::broadcast::{self, Spread};
 use crate::postconditions::delivery::streams;
+use crate::postconditions::origin::Origins;
 use crate::postconditions::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, personalised, reduction};
 use crate::provenance::{Provenance, follow};
 use crate::ranks::RankSet;
@@ -45,6 +46,7 @@ pub fn detect(trace: &Trace) -> Detection {
 struct Search<'a, 't> {
     arena: &'a Arena<'t>,
     provenance: Provenance,
+    origins: Origins,
     /// Messages that are explained.
     used: Vec<bool>,
     found: Vec<Operation>,
@@ -62,6 +64,7 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
     let mut search = Search {
         arena,
         provenance: follow(arena),
+        origins: Origins::new(arena),
         used: vec![false; arena.messages.len()],
         found: Vec::new(),
         filters,
@@ -115,7 +118,10 @@ impl Search<'_, '_> {
         let mut spreads = broadcast::spreads(self.arena, &flows, &mut self.filters);
         spreads.retain(|one| one.ranks.len() == self.arena.size);
         for (sites, spreads) in self.by_sites(spreads) {
-            let found = self.of_group(&spreads, sites, view);
+            let mut found = self.of_group(&spreads, sites, view);
+            if view == View::Content {
+                found.retain(|one| !self.origins.contradict(self.arena, one));
+            }
             self.accept(found);
         }
     }

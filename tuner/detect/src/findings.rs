@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arena::Arena;
+use crate::arithmetic::{ALL, NAMES, Operators};
 use crate::model::finding::{Collective, Confidence, Finding, Instance, Replacement, Root, Sent};
 use crate::postconditions::Operation;
 use crate::ranks::RankSet;
@@ -59,6 +60,7 @@ fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Ve
             is_subset,
             missing,
             root,
+            operators: named(all.iter().fold(ALL, |left, one| left & one.operators)),
             sites: sites.into_iter().collect(),
             bytes: bytes.get(bytes.len() / 2).copied().unwrap_or(0),
             seconds: instances.iter().map(Instance::seconds).sum(),
@@ -69,6 +71,12 @@ fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Ve
         },
         messages: all.into_iter().map(|one| one.messages).collect(),
     }
+}
+
+/// Names of operators.
+fn named(operators: Operators) -> Vec<String> {
+    let is_in = |one: &&(Operators, &str)| operators & one.0 != 0;
+    NAMES.iter().filter(is_in).map(|(_, name)| (*name).to_owned()).collect()
 }
 
 fn root(all: &[Operation]) -> Root {

@@ -26,8 +26,6 @@ pub(crate) enum View {
 /// Piece of data with the messages that carry it.
 #[derive(Debug, Clone)]
 pub(crate) struct Flow {
-    /// Rank that has it first.
-    pub(crate) origin: u32,
     /// Datum and beginning in it; of chunks, nothing.
     pub(crate) datum: u32,
     pub(crate) offset: u64,
@@ -78,7 +76,6 @@ pub(crate) fn flows(arena: &Arena<'_>, provenance: &Provenance, view: View, used
                     return (joined(found), too_fine + 1);
                 }
                 let flow = found.entry((datum, at as u32)).or_insert_with(|| Flow {
-                    origin: provenance.data[datum as usize].origin,
                     datum,
                     offset: all[at],
                     bytes: all[at + 1] - all[at],
@@ -117,7 +114,6 @@ fn of_chunks(arena: &Arena<'_>, used: &[bool]) -> Vec<Flow> {
         }
         for chunk in &message.sent.chunks {
             let flow = found.entry((chunk.hash, chunk.bytes)).or_insert_with(|| Flow {
-                origin: message.from,
                 datum: u32::MAX,
                 offset: 0,
                 bytes: chunk.bytes,

@@ -163,7 +163,19 @@ impl Replay {
         if parts.is_empty() || parts.len() > MOST_PARTS {
             return None;
         }
-        let first = &parts[0];
+        if let Some(found) = self.with_parts(rank, step, payload, parts) {
+            return Some(found);
+        }
+        // The rank may have put new data of its own between those that it received.
+        let is_own = |part: &&Part| part.rope.iter().all(|segment| self.data[segment.datum as usize].origin == rank);
+        let received: Vec<Part> = parts.iter().filter(|part| !is_own(part)).cloned().collect();
+        let is_less = !received.is_empty() && received.len() < parts.len();
+        is_less.then(|| self.with_parts(rank, step, payload, &received)).flatten()
+    }
+
+    /// Rope of data of which these parts are known, and gaps between them are new.
+    fn with_parts(&mut self, rank: u32, step: u32, payload: &Payload, parts: &[Part]) -> Option<Explained> {
+        let first = parts.first()?;
         if first.offset == 0 && first.prefix.is_some_and(|prefix| !begins_alike(&prefix, first.bytes, payload)) {
             return None;
         }

@@ -41,12 +41,6 @@ impl RankSet {
         new
     }
 
-    pub(crate) fn remove(&mut self, rank: u32) {
-        if let Some(word) = self.words.get_mut(rank as usize / 64) {
-            *word &= !(1 << (rank % 64));
-        }
-    }
-
     pub(crate) fn contains(&self, rank: u32) -> bool {
         self.words
             .get(rank as usize / 64)

@@ -46,6 +46,8 @@ pub struct Finding {
     pub missing: Vec<u32>,
     /// Root, of collectives that have one.
     pub root: Root,
+    /// Operators of a reduction that all values allow, such as `MPI_SUM`; none for other collectives.
+    pub operators: Vec<String>,
     /// Indexes of the call sites of all participants.
     pub sites: Vec<u32>,
     /// Occurrences.

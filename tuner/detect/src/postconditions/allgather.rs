@@ -95,6 +95,7 @@ fn allgather(
         sites,
         confidence,
         why,
+        operators: 0,
     })
 }
 

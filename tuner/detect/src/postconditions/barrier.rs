@@ -149,5 +149,6 @@ fn operation(arena: &Arena<'_>, mut messages: Vec<u32>) -> Operation {
         sites: 0,
         confidence: if is_bare { Confidence::Certain } else { Confidence::Likely },
         why,
+        operators: 0,
     }
 }

@@ -5,10 +5,12 @@ pub(crate) mod barrier;
 pub(crate) mod broadcast;
 pub(crate) mod delivery;
 pub(crate) mod layout;
+pub(crate) mod origin;
 pub(crate) mod personalised;
 pub(crate) mod reduction;
 
 use crate::arena::Arena;
+use crate::arithmetic::Operators;
 use crate::model::finding::{Collective, Confidence};
 use crate::ranks::RankSet;
 
@@ -34,6 +36,8 @@ pub(crate) struct Operation {
     pub(crate) sites: u32,
     pub(crate) confidence: Confidence,
     pub(crate) why: Vec<&'static str>,
+    /// Operators of a reduction that the values allow.
+    pub(crate) operators: Operators,
 }
 
 /// Messages of several groups, ascending, each once.

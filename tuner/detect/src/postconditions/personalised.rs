@@ -128,6 +128,7 @@ fn alltoalls(
             sites: stream.sites,
             confidence: if is_sure { Confidence::Certain } else { Confidence::Likely },
             why,
+            operators: 0,
         }
     };
     found.into_iter().map(operation).collect()
@@ -191,6 +192,7 @@ fn stars(
             sites: stream.sites,
             confidence,
             why,
+            operators: 0,
         });
     }
     found

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FEWEST_RANKS, Operation};
 use crate::arena::{Arena, Step};
-use crate::arithmetic::Shape;
+use crate::arithmetic::{ALL, Operators, Shape};
 use crate::epochs::site_groups;
 use crate::filters::Filters;
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -111,6 +111,7 @@ struct Evidence {
     verified: u32,
     assumed: u32,
     compared: u32,
+    operators: Operators,
     /// True if some value was computed of several that were received.
     branches: bool,
 }
@@ -121,6 +122,7 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
         verified: 0,
         assumed: 0,
         compared: 0,
+        operators: ALL,
         branches: false,
     };
     let mut seen = BTreeSet::new();
@@ -139,6 +141,7 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
         evidence.verified += u32::from(value.is_verified);
         evidence.assumed += u32::from(value.is_assumed);
         evidence.compared += value.compared;
+        evidence.operators &= value.operators;
         open.extend(&value.parts);
     }
     evidence.messages.sort_unstable();
@@ -196,6 +199,7 @@ fn judged(
             sites,
             confidence,
             why: reasons,
+            operators: one.operators,
         });
     }
     found

@@ -12,7 +12,7 @@ pub(super) struct Value {
     prefix: [u8; 16],
     crc: u32,
     contributors: RankSet,
-    operators: Operators,
+    pub(super) operators: Operators,
     /// True if arithmetic shows it to be made of its parts.
     pub(super) is_verified: bool,
     /// True if it is taken to be made of its parts and of a part that is not seen.
@@ -124,7 +124,8 @@ impl Replay {
 
     /// Value that arithmetic makes of others.
     fn computed(&mut self, payload: &Payload, parts: &[usize]) -> Option<usize> {
-        if parts.len() < 2 {
+        // Equal data are passed on, not computed.
+        if parts.len() < 2 || parts.iter().any(|&part| self.values[part].crc == payload.crc32) {
             return None;
         }
         let contributors = self.united(parts)?;
@@ -190,7 +191,14 @@ impl Replay {
             }
         }
         if let Some(&held) = self.states[at].held.get(&payload.crc32) {
-            return held;
+            // A maximum may be one of its parts.
+            let may_be_made = !self.states[at].shows_own && self.states[at].since.contains(&held);
+            let since = self.states[at].since.clone();
+            let made = if may_be_made { self.assumed(rank, payload, &since) } else { None };
+            let Some(value) = made else { return held };
+            self.states[at].own = Some(value);
+            self.states[at].since.clear();
+            return value;
         }
         if let Some(value) = self.result(rank, payload) {
             self.states[at].held.insert(payload.crc32, value);

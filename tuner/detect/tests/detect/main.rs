@@ -1,0 +1,9 @@
+//! Detection on traces of programs with real data: collectives written by hand are found, what only looks like them is not.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+mod cases;
+mod fixture;
+mod lookalikes;
+mod patterns;
+mod table;
