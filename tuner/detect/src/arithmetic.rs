@@ -12,6 +12,8 @@ const MIN: Operators = 8;
 const AND: Operators = 16;
 const OR: Operators = 32;
 const XOR: Operators = 64;
+/// Those whose result may be one of the operands.
+pub(crate) const SELECTING: Operators = MAX | MIN | AND | OR;
 /// All of them.
 pub(crate) const ALL: Operators = 127;
 

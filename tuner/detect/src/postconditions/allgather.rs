@@ -78,6 +78,11 @@ fn allgather(
     if by_root.len() != group.len() {
         return None;
     }
+    // Borders that ranks cut anew are chunks of their own: little beside the data of the one root.
+    let (most, total) = by_root.values().fold((0, 0_u64), |(most, total), &bytes| (bytes.max(most), total.saturating_add(bytes)));
+    if view == View::Chunks && most > total / 2 {
+        return None;
+    }
     let messages = united(members.iter().map(|&at| candidates[at].messages.as_slice()));
     let all: Vec<usize> = members.iter().flat_map(|&at| candidates[at].members.iter().copied()).collect();
     if !explains(arena, spreads, &all, &messages, view) {

@@ -161,9 +161,13 @@ fn judged(
 ) -> Vec<Operation> {
     let count = instances.len();
     let compared: u32 = instances.iter().map(|one| one.compared).sum();
+    let assumed = instances.iter().filter(|one| one.assumed > 0).count();
+    let by_form = instances.iter().all(|one| one.branches)
+        && collective != Collective::Scan
+        && count >= FEWEST_WITHOUT_ARITHMETIC
+        && assumed * 2 >= count;
     let mut found = Vec::new();
     for one in instances {
-        let by_form = one.assumed > 0 && one.branches && collective != Collective::Scan && count >= FEWEST_WITHOUT_ARITHMETIC;
         let (confidence, why) = if one.verified > 0 && one.assumed == 0 {
             (Confidence::Certain, "arithmetic on the first bytes explains every value that was computed")
         } else if one.verified > 0 {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::arithmetic::{ALL, Operators, Shape};
+use crate::arithmetic::{ALL, Operators, SELECTING, Shape};
 use crate::model::trace::Payload;
 use crate::ranks::RankSet;
 
@@ -15,7 +15,7 @@ pub(super) struct Value {
     pub(super) operators: Operators,
     /// True if arithmetic shows it to be made of its parts.
     pub(super) is_verified: bool,
-    /// True if it is taken to be made of its parts and of a part that is not seen.
+    /// True if it is taken to be made of its parts and of a part that is not seen, and differs from all of them.
     pub(super) is_assumed: bool,
     /// Comparisons with parts that hold for all of the maximum, or for all of the minimum.
     pub(super) compared: u32,
@@ -140,6 +140,21 @@ impl Replay {
         Some(value)
     }
 
+    /// Value equal to one of the values that it may be made of, as maxima are. It shows nothing, but all have contributed to it. A rank whose
+    /// own part went to others before passes on what it received.
+    fn selected(&mut self, payload: &Payload, own: usize, since: &[usize]) -> Option<usize> {
+        let parts = [&[own], since].concat();
+        let equal = parts.iter().filter(|&&part| self.values[part].crc == payload.crc32).count();
+        if equal == 0 || equal == parts.len() || !self.values[own].receivers.is_empty() {
+            return None;
+        }
+        let contributors = self.united(&parts)?;
+        let asked = parts.iter().fold(SELECTING, |all, &part| all & self.values[part].operators);
+        let operands: Vec<[u8; 16]> = parts.iter().map(|&part| self.values[part].prefix).collect();
+        let operators = self.shape.explaining(asked, &operands, &payload.prefix);
+        (operators != 0).then(|| self.add(payload, contributors, operators, parts))
+    }
+
     /// Value that may be made of others and of the rank's own part, which is not seen.
     fn assumed(&mut self, rank: u32, payload: &Payload, parts: &[usize]) -> Option<usize> {
         let mut contributors = self.united(parts)?;
@@ -150,7 +165,7 @@ impl Replay {
         let asked = parts.iter().fold(ALL, |all, &part| all & self.values[part].operators);
         let (ordered, compared) = self.shape.ordered(&operands, &payload.prefix);
         let value = self.add(payload, contributors, asked, parts.to_vec());
-        self.values[value].is_assumed = true;
+        self.values[value].is_assumed = parts.iter().all(|&part| self.values[part].crc != payload.crc32);
         self.values[value].compared = if ordered == 0 { 0 } else { compared };
         Some(value)
     }
@@ -160,9 +175,9 @@ impl Replay {
         let (own, since) = self.states[rank as usize].pending.clone()?;
         let value = match own {
             Some(own) => {
-                let mut parts = since;
-                parts.insert(0, own);
-                self.computed(payload, &parts)
+                let parts = [&[own], since.as_slice()].concat();
+                let selected = self.selected(payload, own, &since);
+                selected.or_else(|| self.computed(payload, &parts))
             }
             None => self.assumed(rank, payload, &since),
         }?;
@@ -191,14 +206,7 @@ impl Replay {
             }
         }
         if let Some(&held) = self.states[at].held.get(&payload.crc32) {
-            // A maximum may be one of its parts.
-            let may_be_made = !self.states[at].shows_own && self.states[at].since.contains(&held);
-            let since = self.states[at].since.clone();
-            let made = if may_be_made { self.assumed(rank, payload, &since) } else { None };
-            let Some(value) = made else { return held };
-            self.states[at].own = Some(value);
-            self.states[at].since.clear();
-            return value;
+            return self.passed_on(rank, payload, held);
         }
         if let Some(value) = self.result(rank, payload) {
             self.states[at].held.insert(payload.crc32, value);
@@ -210,9 +218,18 @@ impl Replay {
         if since.is_empty() {
             return self.fresh(rank, payload);
         }
+        if let Some(own) = own
+            && let Some(value) = self.selected(payload, own, &since)
+        {
+            self.states[at].own = Some(value);
+            self.states[at].since.clear();
+            return value;
+        }
         let with_own = |parts: &[usize]| own.map(|own| [&[own], parts].concat());
         let last = &since[since.len() - 1..];
-        let tries = [with_own(&since), with_own(last), Some(since.clone())];
+        // The own part of a rank that does not show it may lie within a maximum, beyond the first bytes.
+        let without_own = self.states[at].shows_own.then(|| since.clone());
+        let tries = [with_own(&since), with_own(last), without_own];
         for parts in tries.into_iter().flatten() {
             if let Some(value) = self.computed(payload, &parts) {
                 self.states[at].own = Some(value);
@@ -228,6 +245,24 @@ impl Replay {
             return value;
         }
         self.fresh(rank, payload)
+    }
+
+    /// Value equal to one that the rank received: it passes that on, or selects it among others.
+    fn passed_on(&mut self, rank: u32, payload: &Payload, held: usize) -> usize {
+        let at = rank as usize;
+        let since = self.states[at].since.clone();
+        if !since.contains(&held) {
+            return held;
+        }
+        let made = match self.states[at].own {
+            Some(own) => self.selected(payload, own, &since),
+            None if self.states[at].shows_own => None,
+            None => self.assumed(rank, payload, &since),
+        };
+        let Some(value) = made else { return held };
+        self.states[at].own = Some(value);
+        self.states[at].since.clear();
+        value
     }
 
     /// The result replaces the operands of the rank's completion.
