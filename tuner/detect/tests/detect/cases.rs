@@ -4,6 +4,7 @@ use kilter_detect::model::finding::Collective::{self, *};
 use kilter_detect::model::finding::{Confidence, Root};
 
 use crate::fixture::Rank;
+use crate::further_lookalikes as more;
 use crate::lookalikes as like;
 use crate::patterns::*;
 
@@ -118,12 +119,45 @@ fn reductions() -> Vec<Case> {
     ]
 }
 
+/// Further forms, which were written after the detector found the others.
+fn further() -> Vec<Case> {
+    use variants as more;
+    let certain = Confidence::Certain;
+    let both = |name, program: fn(&mut Rank), collectives: [(Collective, Root, u64); 2]| {
+        let [(first, root, times), second] = collectives;
+        let mut case = has(name, program, first, root, times);
+        let (collective, root, times) = second;
+        case.expected.extend(has(name, program, collective, root, times).expected);
+        case
+    };
+    vec![
+        has("broadcast: binary tree", more::broadcast_binary, Broadcast, Root::Varies, TIMES).at_least(certain),
+        has("broadcast: to both sides", more::broadcast_to_both_sides, Broadcast, Root::One(0), TIMES),
+        has("broadcast: large", more::broadcast_large, Broadcast, Root::One(0), TIMES).at_least(certain),
+        has("gather: lengths", more::gather_of_lengths, Gather, Root::One(1), TIMES),
+        has("scatter: lengths", more::scatter_of_lengths, Scatter, Root::One(0), TIMES),
+        has("allgather: counts", more::allgather_of_counts, Allgather, Root::None, TIMES),
+        has("allgather: large", more::allgather_large, Allgather, Root::None, TIMES),
+        has("all-to-all: numbers", more::alltoall_of_numbers, Alltoall, Root::None, TIMES),
+        has("allreduce: integer", more::allreduce_of_an_integer, Allreduce, Root::None, TIMES).on(&[4, 8]),
+        has("barrier: recursive doubling", more::barrier_recursive_doubling, Barrier, Root::None, TIMES).on(&[4, 8]),
+        has("reduce: binomial, unseen", more::reduce_tree_unseen, Reduce, Root::One(0), 5).at_least(Confidence::Possible),
+        has("solver", more::solver, Allreduce, Root::None, 4),
+        both(
+            "one wrapper",
+            more::through_a_wrapper,
+            [(Broadcast, Root::One(0), TIMES), (Gather, Root::One(0), TIMES)],
+        ),
+    ]
+}
+
 /// Programs with one kind of collective each, and the nested one with two.
 pub(crate) fn collectives() -> Vec<Case> {
     let mut all = broadcasts();
     all.extend(personalised());
     all.extend(to_all());
     all.extend(reductions());
+    all.extend(further());
     let mut nested = has("broadcast: nested", broadcast::nested, Broadcast, Root::One(0), 1);
     nested.expected.push(Expected {
         collective: Broadcast,
@@ -164,5 +198,15 @@ pub(crate) fn lookalikes() -> Vec<Case> {
         none("wavefront", like::wavefront),
         none("table server", like::table_server),
         none("reports of some", like::reports_of_some),
+        none("transposition sort", more::transposition_sort),
+        none("butterfly of new data", more::butterfly_of_new_data),
+        none("halo of zeros", more::halo_of_zeros),
+        none("wave", more::wave),
+        none("server of weights", more::server_of_weights),
+        none("particles", more::particles),
+        none("growing pipeline", more::growing_pipeline),
+        none("relay", more::relay),
+        none("shift of new blocks", more::shift_of_new_blocks),
+        none("logs", more::logs),
     ]
 }

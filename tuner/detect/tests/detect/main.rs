@@ -4,6 +4,7 @@
 
 mod cases;
 mod fixture;
+mod further_lookalikes;
 mod lookalikes;
 mod patterns;
 mod table;

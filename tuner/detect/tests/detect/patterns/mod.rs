@@ -7,6 +7,7 @@ pub(crate) mod broadcast;
 pub(crate) mod gather;
 pub(crate) mod reduction;
 pub(crate) mod scatter;
+pub(crate) mod variants;
 
 use crate::fixture::Rank;
 
