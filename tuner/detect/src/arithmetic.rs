@@ -142,7 +142,7 @@ fn reals(inputs: impl Iterator<Item = f64>, result: f64, width: usize) -> Operat
     }
     let epsilon = if width == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let tolerance = ROUNDINGS * count * epsilon;
-    let near = |a: f64, b: f64, size: f64| (a - b).abs() <= tolerance * size;
+    let near = |a: f64, b: f64, size: f64| size.is_finite() && (a - b).abs() <= tolerance * size;
     let mut found = 0;
     found |= if near(sum, result, size) { SUM } else { 0 };
     found |= if near(product, result, product.abs()) { PRODUCT } else { 0 };

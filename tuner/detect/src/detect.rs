@@ -13,9 +13,9 @@ use crate::matching::matched;
 use crate::model::finding::{Confidence, Detection, Reason};
 use crate::model::trace::Trace;
 use crate::postconditions::broadcast::{self, Spread};
-use crate::postconditions::delivery::streams;
+use crate::postconditions::delivery::{Stream, streams};
 use crate::postconditions::origin::Origins;
-use crate::postconditions::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, personalised, reduction};
+use crate::postconditions::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_interleaved, personalised, reduction};
 use crate::provenance::{Provenance, follow};
 use crate::ranks::RankSet;
 use crate::safety;
@@ -102,26 +102,22 @@ impl Search<'_, '_> {
         flows
     }
 
-    /// Spreads by the groups of call sites that they come from.
-    fn by_sites(&self, spreads: Vec<Spread>) -> BTreeMap<u32, Vec<Spread>> {
-        let groups = site_groups(self.arena, spreads.iter().map(|one| one.hops.as_slice()));
-        let mut by_sites: BTreeMap<u32, Vec<Spread>> = BTreeMap::new();
-        for one in spreads {
-            by_sites.entry(groups[one.hops[0] as usize]).or_default().push(one);
-        }
-        by_sites
-    }
-
     /// Broadcasts and allgathers among all ranks.
     fn whole(&mut self, view: View) {
         let flows = self.flows(view);
         let mut spreads = broadcast::spreads(self.arena, &flows, &mut self.filters);
         spreads.retain(|one| one.ranks.len() == self.arena.size);
-        for (sites, spreads) in self.by_sites(spreads) {
+        let (groups, by_sites) = by_sites(self.arena, spreads);
+        for (sites, spreads) in by_sites {
             let mut found = self.of_group(&spreads, sites, view);
             if view == View::Content {
                 found.retain(|one| !self.origins.contradict(self.arena, one));
             }
+            found.retain(|one| {
+                let is_mixed = is_interleaved(self.arena, &groups, one);
+                self.filters.add(Reason::OverlappingEpochs, u64::from(is_mixed));
+                !is_mixed
+            });
             self.accept(found);
         }
     }
@@ -136,7 +132,19 @@ impl Search<'_, '_> {
     fn personalised(&mut self, view: View) {
         let flows = self.flows(view);
         for stream in streams(self.arena, &self.provenance, &flows, view) {
-            let found = personalised::operations(self.arena, &self.provenance, &stream, view, &mut self.filters);
+            let mut filters = Filters::default();
+            let of = |stream: &Stream, filters: &mut Filters| {
+                personalised::operations(self.arena, &self.provenance, stream, view, filters)
+            };
+            // Where call sites are shared by several exchanges, tags may tell these apart.
+            let by_tag: Vec<Operation> = stream.by_tag(self.arena).iter().flat_map(|part| of(part, &mut filters)).collect();
+            let found = if by_tag.is_empty() {
+                filters = Filters::default();
+                of(&stream, &mut filters)
+            } else {
+                by_tag
+            };
+            self.filters.join(&filters);
             self.accept(found);
         }
     }
@@ -147,19 +155,26 @@ impl Search<'_, '_> {
         // Their reasons were counted for all ranks.
         let mut spreads = broadcast::spreads(self.arena, &flows, &mut Filters::default());
         spreads.retain(|one| one.ranks.len() < self.arena.size);
-        for (sites, spreads) in self.by_sites(spreads) {
+        let (groups, by_sites) = by_sites(self.arena, spreads);
+        for (sites, spreads) in by_sites {
             let mut by_ranks: BTreeMap<RankSet, Vec<Spread>> = BTreeMap::new();
             for one in spreads {
                 by_ranks.entry(one.ranks.clone()).or_default().push(one);
             }
             let sets: Vec<RankSet> = by_ranks.keys().cloned().collect();
+            let are_apart = sets.len() > 1 && (1..sets.len()).all(|at| sets[..at].iter().all(|one| one.is_disjoint(&sets[at])));
             for (ranks, spreads) in by_ranks {
                 // Sets of neighbours share ranks; parts of a communicator are apart.
                 if sets.iter().any(|other| *other != ranks && other.common(&ranks) > 1) {
                     self.filters.count(Reason::Neighbourhoods);
                     continue;
                 }
-                let found = self.of_group(&spreads, sites, View::Content);
+                let mut found = self.of_group(&spreads, sites, View::Content);
+                let before = found.len();
+                // What goes from one rank through another to a third may be of no use to the second.
+                found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));
+                self.filters.add(Reason::PassedOn, (before - found.len()) as u64);
+                found.retain(|one| !is_interleaved(self.arena, &groups, one));
                 if found.len() < FEWEST_RECURRENCES {
                     self.filters.add(Reason::SubsetOnce, found.len() as u64);
                     continue;
@@ -168,4 +183,20 @@ impl Search<'_, '_> {
             }
         }
     }
+}
+
+/// True if the second of two messages is sent by the receiver of the first.
+fn is_passed_on(arena: &Arena<'_>, operation: &Operation) -> bool {
+    let messages: Vec<_> = operation.messages.iter().map(|&id| arena.messages[id as usize]).collect();
+    messages.windows(2).any(|pair| pair[0].to == pair[1].from)
+}
+
+/// Group of call sites of each message, and spreads by these groups.
+fn by_sites(arena: &Arena<'_>, spreads: Vec<Spread>) -> (Vec<u32>, BTreeMap<u32, Vec<Spread>>) {
+    let groups = site_groups(arena, spreads.iter().map(|one| one.hops.as_slice()));
+    let mut by_sites: BTreeMap<u32, Vec<Spread>> = BTreeMap::new();
+    for one in spreads {
+        by_sites.entry(groups[one.hops[0] as usize]).or_default().push(one);
+    }
+    (groups, by_sites)
 }

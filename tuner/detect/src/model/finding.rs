@@ -211,6 +211,8 @@ pub enum Reason {
     SubsetOnce,
     /// Sets of ranks overlap as those of neighbours do.
     Neighbourhoods,
+    /// Data go from one rank through another to a third, which need not be for the second.
+    PassedOn,
     /// Blocks are received into, or sent from, the same memory, one after the other.
     BufferReused,
     /// No payload shows that anything was computed from what was received.
@@ -231,6 +233,7 @@ impl fmt::Display for Reason {
             Self::TooFewRanks => "fewer than three ranks",
             Self::SubsetOnce => "a part of the ranks that does not recur",
             Self::Neighbourhoods => "sets of neighbours",
+            Self::PassedOn => "data that pass through a rank",
             Self::BufferReused => "blocks share their memory",
             Self::NoArithmetic => "no arithmetic is seen",
             Self::RepeatedPairs => "a pair of ranks exchanges several messages",

@@ -101,29 +101,45 @@ pub(crate) fn streams(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow]
     for one in all {
         by_sites.entry(groups[one.path[0] as usize]).or_default().push(one);
     }
-    let mut streams = Vec::new();
-    for (sites, deliveries) in by_sites {
-        let mut sets = Joined::new(arena.size);
-        for one in &deliveries {
-            for &id in &one.path {
-                let message = &arena.messages[id as usize];
-                sets.join(message.from as usize, message.to as usize);
-            }
+    by_sites.into_iter().flat_map(|(sites, all)| by_ranks(arena, sites, all)).collect()
+}
+
+/// Streams of the ranks that deliveries connect.
+fn by_ranks(arena: &Arena<'_>, sites: u32, deliveries: Vec<Delivery>) -> Vec<Stream> {
+    let mut sets = Joined::new(arena.size);
+    for one in &deliveries {
+        for &id in &one.path {
+            let message = &arena.messages[id as usize];
+            sets.join(message.from as usize, message.to as usize);
         }
-        let mut by_ranks: BTreeMap<usize, Stream> = BTreeMap::new();
-        for one in deliveries {
-            let stream = by_ranks.entry(sets.find(one.origin as usize)).or_insert_with(|| Stream {
-                group: RankSet::new(arena.size),
-                sites,
-                pairs: BTreeMap::new(),
-            });
-            for &id in &one.path {
-                stream.group.insert(arena.messages[id as usize].from);
-                stream.group.insert(arena.messages[id as usize].to);
-            }
-            stream.pairs.entry((one.origin, one.to)).or_default().push(one);
-        }
-        streams.extend(by_ranks.into_values());
     }
-    streams
+    let mut streams: BTreeMap<usize, Stream> = BTreeMap::new();
+    for one in deliveries {
+        let stream = streams.entry(sets.find(one.origin as usize)).or_insert_with(|| Stream {
+            group: RankSet::new(arena.size),
+            sites,
+            pairs: BTreeMap::new(),
+        });
+        for &id in &one.path {
+            stream.group.insert(arena.messages[id as usize].from);
+            stream.group.insert(arena.messages[id as usize].to);
+        }
+        stream.pairs.entry((one.origin, one.to)).or_default().push(one);
+    }
+    streams.into_values().collect()
+}
+
+impl Stream {
+    /// The stream's parts by the tag of the first message; none if there is one tag.
+    pub(crate) fn by_tag(&self, arena: &Arena<'_>) -> Vec<Self> {
+        let mut tags: BTreeMap<i32, Vec<Delivery>> = BTreeMap::new();
+        for one in self.pairs.values().flatten() {
+            let tag = arena.messages[one.path[0] as usize].tag;
+            tags.entry(tag).or_default().push(one.clone());
+        }
+        if tags.len() < 2 {
+            return Vec::new();
+        }
+        tags.into_values().flat_map(|all| by_ranks(arena, self.sites, all)).collect()
+    }
 }

@@ -9,8 +9,11 @@ pub(crate) mod origin;
 pub(crate) mod personalised;
 pub(crate) mod reduction;
 
-use crate::arena::Arena;
+use std::collections::BTreeSet;
+
+use crate::arena::{Arena, Step};
 use crate::arithmetic::Operators;
+use crate::epochs::spans;
 use crate::model::finding::{Collective, Confidence};
 use crate::ranks::RankSet;
 
@@ -57,4 +60,19 @@ pub(crate) fn sent_bytes(arena: &Arena<'_>, messages: &[u32]) -> u64 {
 /// True if all numbers are equal.
 pub(crate) fn all_equal(mut numbers: impl Iterator<Item = u64>) -> bool {
     numbers.next().is_none_or(|first| numbers.all(|one| one == first))
+}
+
+/// True if ranks exchange other messages, by the same call sites and with the same tags, while they are at an operation: it is none of its own.
+pub(crate) fn is_interleaved(arena: &Arena<'_>, groups: &[u32], operation: &Operation) -> bool {
+    let key = |id: u32| (groups[id as usize], arena.messages[id as usize].tag);
+    let keys: BTreeSet<(u32, i32)> = operation.messages.iter().map(|&id| key(id)).collect();
+    let others = spans(arena, &operation.messages).into_iter().flat_map(|(rank, (first, last))| {
+        let steps = &arena.steps_of[rank as usize][first as usize..=last as usize];
+        steps.iter().filter_map(|&step| match arena.steps[step as usize] {
+            Step::Send(id) | Step::Receive(id) => Some(id),
+            Step::Own(..) => None,
+        })
+    });
+    let is_other = |id: u32| operation.messages.binary_search(&id).is_err() && keys.contains(&key(id));
+    others.into_iter().any(is_other)
 }

@@ -131,7 +131,7 @@ fn further() -> Vec<Case> {
         case
     };
     vec![
-        has("broadcast: binary tree", more::broadcast_binary, Broadcast, Root::Varies, TIMES).at_least(certain),
+        has("broadcast: binary tree", more::broadcast_binary, Broadcast, Root::One(1), TIMES).at_least(certain),
         has("broadcast: to both sides", more::broadcast_to_both_sides, Broadcast, Root::One(0), TIMES),
         has("broadcast: large", more::broadcast_large, Broadcast, Root::One(0), TIMES).at_least(certain),
         has("gather: lengths", more::gather_of_lengths, Gather, Root::One(1), TIMES),

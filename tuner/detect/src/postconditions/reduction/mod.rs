@@ -112,6 +112,8 @@ struct Evidence {
     assumed: u32,
     compared: u32,
     operators: Operators,
+    /// Messages by which ranks pass on what only some contributed to.
+    passed_on: u32,
     /// True if some value was computed of several that were received.
     branches: bool,
 }
@@ -123,6 +125,7 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
         assumed: 0,
         compared: 0,
         operators: ALL,
+        passed_on: 0,
         branches: false,
     };
     let mut seen = BTreeSet::new();
@@ -142,6 +145,7 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
         evidence.assumed += u32::from(value.is_assumed);
         evidence.compared += value.compared;
         evidence.operators &= value.operators;
+        evidence.passed_on += replay.passed_on(id);
         open.extend(&value.parts);
     }
     evidence.messages.sort_unstable();
@@ -162,15 +166,17 @@ fn judged(
     let count = instances.len();
     let compared: u32 = instances.iter().map(|one| one.compared).sum();
     let assumed = instances.iter().filter(|one| one.assumed > 0).count();
-    let by_form = instances.iter().all(|one| one.branches)
+    let by_form = instances.iter().all(|one| one.branches && one.passed_on == 0)
         && collective != Collective::Scan
         && count >= FEWEST_WITHOUT_ARITHMETIC
         && assumed * 2 >= count;
     let mut found = Vec::new();
     for one in instances {
-        let (confidence, why) = if one.verified > 0 && one.assumed == 0 {
+        // Ranks that pass on each other's parts gather them; one of them may be the sum of others by chance.
+        let is_shown = one.verified > one.passed_on;
+        let (confidence, why) = if is_shown && one.assumed == 0 {
             (Confidence::Certain, "arithmetic on the first bytes explains every value that was computed")
-        } else if one.verified > 0 {
+        } else if is_shown {
             (Confidence::Likely, "arithmetic on the first bytes explains a part of the values that were computed")
         } else if by_form && compared >= FEWEST_COMPARISONS {
             (Confidence::Likely, "no result is less (or none is greater) than what it may be made of")

@@ -25,6 +25,8 @@ pub(super) struct Value {
     pub(super) carriers: Vec<u32>,
     /// Receivers of these.
     receivers: Vec<u32>,
+    /// Number of these that others than the value's maker send.
+    passed_on: u32,
 }
 
 /// Moment at which a rank has what the collective owes it.
@@ -82,6 +84,12 @@ impl Replay {
         self.shape.bytes
     }
 
+    /// Messages by which others than its maker send a value that lacks contributors.
+    pub(super) fn passed_on(&self, value: usize) -> u32 {
+        let one = &self.values[value];
+        if one.contributors.len() == self.size { 0 } else { one.passed_on }
+    }
+
     fn add(&mut self, payload: &Payload, contributors: RankSet, operators: Operators, parts: Vec<usize>) -> usize {
         self.values.push(Value {
             prefix: payload.prefix,
@@ -94,6 +102,7 @@ impl Replay {
             parts,
             carriers: Vec::new(),
             receivers: Vec::new(),
+            passed_on: 0,
         });
         self.values.len() - 1
     }
@@ -206,7 +215,7 @@ impl Replay {
             }
         }
         if let Some(&held) = self.states[at].held.get(&payload.crc32) {
-            return self.passed_on(rank, payload, held);
+            return self.equal_to_received(rank, payload, held);
         }
         if let Some(value) = self.result(rank, payload) {
             self.states[at].held.insert(payload.crc32, value);
@@ -248,10 +257,11 @@ impl Replay {
     }
 
     /// Value equal to one that the rank received: it passes that on, or selects it among others.
-    fn passed_on(&mut self, rank: u32, payload: &Payload, held: usize) -> usize {
+    fn equal_to_received(&mut self, rank: u32, payload: &Payload, held: usize) -> usize {
         let at = rank as usize;
         let since = self.states[at].since.clone();
         if !since.contains(&held) {
+            self.values[held].passed_on += 1;
             return held;
         }
         let made = match self.states[at].own {
@@ -259,7 +269,10 @@ impl Replay {
             None if self.states[at].shows_own => None,
             None => self.assumed(rank, payload, &since),
         };
-        let Some(value) = made else { return held };
+        let Some(value) = made else {
+            self.values[held].passed_on += 1;
+            return held;
+        };
         self.states[at].own = Some(value);
         self.states[at].since.clear();
         value

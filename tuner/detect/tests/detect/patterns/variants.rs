@@ -7,10 +7,10 @@ use crate::fixture::Rank;
 
 type Range = std::ops::Range<usize>;
 
-/// Broadcast by a tree of two children each, with posted receives, from the last rank.
+/// Broadcast by a tree of two children each, with posted receives, from rank 1.
 pub(crate) fn broadcast_binary(rank: &mut Rank) {
-    let root = rank.size - 1;
-    let relative = (rank.rank + 1) % rank.size;
+    let root = 1;
+    let relative = rank.before(root);
     for time in 0..TIMES {
         if rank.rank == root {
             rank.fill(0..200, time);
