@@ -1,6 +1,6 @@
 //! Messages of one communicator, in causal order.
 
-use crate::matching::{Matched, Place, local_ranks, payload};
+use crate::matching::{MOST_BYTES, Matched, Place, local_ranks, payload};
 use crate::model::trace::{Kind, Payload};
 
 /// Message of an arena.
@@ -108,10 +108,20 @@ pub(crate) fn arenas<'t>(matched: &Matched<'t>) -> Vec<Arena<'t>> {
             let (message, id) = (matched.messages[id as usize], place_of[id as usize]);
             let is_send = message.send == place;
             let step = if is_send { Step::Send(id) } else { Step::Receive(id) };
-            (message.communicator, if is_send { message.from } else { message.to }, step)
-        } else if let Kind::ToSelf { communicator, payload } = &trace.events[place.rank as usize][place.event as usize].kind {
-            let local = locals.get(*communicator as usize).and_then(|ranks| ranks.get(&place.rank));
-            let Some(&rank) = local else { continue };
+            (
+                message.communicator,
+                if is_send { message.from } else { message.to },
+                step,
+            )
+        } else if let Kind::ToSelf { communicator, payload } =
+            &trace.events[place.rank as usize][place.event as usize].kind
+        {
+            let local = locals
+                .get(*communicator as usize)
+                .and_then(|ranks| ranks.get(&place.rank));
+            let (Some(&rank), true) = (local, payload.bytes <= MOST_BYTES) else {
+                continue;
+            };
             (*communicator, rank, Step::Own(rank, payload))
         } else {
             continue;

@@ -49,7 +49,11 @@ impl Shape {
             Class::Complex => [8, 16].contains(&payload.element_bytes),
             Class::Mixed => false,
         };
-        let element_bytes = if payload.class == Class::Byte { 1 } else { payload.element_bytes };
+        let element_bytes = if payload.class == Class::Byte {
+            1
+        } else {
+            payload.element_bytes
+        };
         (fits && payload.bytes >= u64::from(element_bytes)).then_some(Self {
             bytes: payload.bytes,
             class: payload.class,
@@ -140,12 +144,20 @@ fn reals(inputs: impl Iterator<Item = f64>, result: f64, width: usize) -> Operat
         least = least.min(one);
         count += 1.0;
     }
-    let epsilon = if width == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let epsilon = if width == 4 {
+        f64::from(f32::EPSILON)
+    } else {
+        f64::EPSILON
+    };
     let tolerance = ROUNDINGS * count * epsilon;
     let near = |a: f64, b: f64, size: f64| size.is_finite() && (a - b).abs() <= tolerance * size;
     let mut found = 0;
     found |= if near(sum, result, size) { SUM } else { 0 };
-    found |= if near(product, result, product.abs()) { PRODUCT } else { 0 };
+    found |= if near(product, result, product.abs()) {
+        PRODUCT
+    } else {
+        0
+    };
     found |= if most == result { MAX } else { 0 };
     found |= if least == result { MIN } else { 0 };
     found

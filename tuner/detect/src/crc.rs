@@ -66,7 +66,11 @@ mod tests {
     fn crc(data: &[u8]) -> u32 {
         let step = |crc: u32, byte: &u8| {
             (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-                if crc & 1 == 0 { crc >> 1 } else { (crc >> 1) ^ POLYNOMIAL }
+                if crc & 1 == 0 {
+                    crc >> 1
+                } else {
+                    (crc >> 1) ^ POLYNOMIAL
+                }
             })
         };
         !data.iter().fold(!0, step)

@@ -54,7 +54,12 @@ pub(crate) fn site_groups<'a>(arena: &Arena<'_>, bundles: impl Iterator<Item = &
         }
     }
     let group = |site: u32| sets.find(index[&site]) as u32;
-    arena.messages.iter().map(|message| message.send_site).map(group).collect()
+    arena
+        .messages
+        .iter()
+        .map(|message| message.send_site)
+        .map(group)
+        .collect()
 }
 
 /// Component of each node, where nodes are groups of messages: those that are not separable, or share a message, are in one.

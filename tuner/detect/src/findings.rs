@@ -21,7 +21,10 @@ pub(crate) fn findings(arena: &Arena<'_>, operations: Vec<Operation>) -> Vec<Fou
         let key = (one.collective, one.group.clone(), one.sites);
         groups.entry(key).or_default().push(one);
     }
-    groups.into_iter().map(|((collective, group, _), all)| found(arena, collective, &group, all)).collect()
+    groups
+        .into_iter()
+        .map(|((collective, group, _), all)| found(arena, collective, &group, all))
+        .collect()
 }
 
 fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Vec<Operation>) -> Found {
@@ -45,11 +48,18 @@ fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Ve
     }
     let is_subset = group.len() < arena.size;
     if is_subset {
-        why.push(format!("the same {} of {} ranks do so {} times", group.len(), arena.size, all.len()));
+        why.push(format!(
+            "the same {} of {} ranks do so {} times",
+            group.len(),
+            arena.size,
+            all.len()
+        ));
     }
     // All but a few ranks may be an incomplete collective.
     let is_nearly_all = is_subset && arena.size > 3 && group.len() * 4 >= arena.size * 3;
-    let missing = (0..arena.size as u32).filter(|rank| is_nearly_all && !group.contains(*rank)).collect();
+    let missing = (0..arena.size as u32)
+        .filter(|rank| is_nearly_all && !group.contains(*rank))
+        .collect();
     let function = collective.function(all.iter().any(|one| one.varied));
     let root = root(&all);
     Found {
@@ -65,7 +75,11 @@ fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Ve
             bytes: bytes.get(bytes.len() / 2).copied().unwrap_or(0),
             seconds: instances.iter().map(Instance::seconds).sum(),
             instances,
-            confidence: if is_subset { confidence.min(Confidence::Likely) } else { confidence },
+            confidence: if is_subset {
+                confidence.min(Confidence::Likely)
+            } else {
+                confidence
+            },
             why,
             replacement: Replacement::Blocking(format!("MPI_{function}")),
         },

@@ -12,6 +12,9 @@ use crate::model::trace::{Event, Kind, Payload, Trace};
 /// Sends that are looked at beyond the first one that is waiting.
 const LOOK_AHEAD: usize = 8;
 
+/// Longest data that are believed.
+pub(crate) const MOST_BYTES: u64 = 1 << 48;
+
 /// Place of an event: rank of the world, and index among its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
@@ -82,12 +85,22 @@ pub(crate) fn matched(trace: &Trace) -> Matched<'_> {
         for (index, event) in (0..).zip(events) {
             let place = Place { rank, event: index };
             let (communicator, peer, tag) = match event.kind {
-                Kind::Send { communicator, to, tag, .. } => (communicator, to, tag),
-                Kind::Receive { communicator, from, tag, .. } => (communicator, from, tag),
+                Kind::Send {
+                    communicator, to, tag, ..
+                } => (communicator, to, tag),
+                Kind::Receive {
+                    communicator,
+                    from,
+                    tag,
+                    ..
+                } => (communicator, from, tag),
                 _ => continue,
             };
             let local = locals.get(communicator as usize).and_then(|ranks| ranks.get(&rank));
-            let members = trace.communicators.get(communicator as usize).map_or(0, |one| one.members.len());
+            let members = trace
+                .communicators
+                .get(communicator as usize)
+                .map_or(0, |one| one.members.len());
             let (Some(&own), true) = (local, (peer as usize) < members) else {
                 doubts.impossible += 1;
                 continue;
@@ -96,7 +109,11 @@ pub(crate) fn matched(trace: &Trace) -> Matched<'_> {
                 let ends = channels.entry((communicator, peer, own, tag)).or_default();
                 ends.receives.push((posted_ns, place));
             } else {
-                channels.entry((communicator, own, peer, tag)).or_default().sends.push(place);
+                channels
+                    .entry((communicator, own, peer, tag))
+                    .or_default()
+                    .sends
+                    .push(place);
             }
         }
     }
@@ -142,7 +159,7 @@ fn join(trace: &Trace, channel: Channel, mut ends: Ends, messages: &mut Vec<Mess
             doubts.receives_unmatched += 1;
             continue;
         };
-        let intact = found.is_some();
+        let intact = found.is_some() && data(send).is_some_and(|one| one.bytes <= MOST_BYTES);
         doubts.data_differ += u64::from(!intact);
         messages.push(Message {
             communicator,

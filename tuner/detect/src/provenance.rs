@@ -4,6 +4,9 @@
 //! the other. A send is explained, in this order, by data at the same address with the same CRC, by equal data that the rank holds, by what
 //! lies in the memory that it sends (whole pieces are checked by joining their CRCs, a single missing piece has the CRC that the others
 //! leave), and by joining what the rank received lately. What nothing explains is new.
+//!
+//! A missing piece leaves nothing to check: the memory may have been overwritten since. So there are two replays, one that infers such
+//! pieces and one that believes checksums alone.
 
 use std::collections::HashMap;
 
@@ -86,8 +89,18 @@ struct Explained {
     is_in_memory: bool,
 }
 
+/// Evidence that a replay believes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Belief {
+    /// Checksums of all of the data.
+    Checked,
+    /// Addresses, too, where a checksum is missing.
+    Inferred,
+}
+
 /// State of the replay.
 struct Replay {
+    belief: Belief,
     data: Vec<Datum>,
     classes: HashMap<(u32, u64), u32>,
     held: Vec<HashMap<(u32, u64), Rope>>,
@@ -167,16 +180,26 @@ impl Replay {
             return Some(found);
         }
         // The rank may have put new data of its own between those that it received.
-        let is_own = |part: &&Part| part.rope.iter().all(|segment| self.data[segment.datum as usize].origin == rank);
+        let is_own = |part: &&Part| {
+            part.rope
+                .iter()
+                .all(|segment| self.data[segment.datum as usize].origin == rank)
+        };
         let received: Vec<Part> = parts.iter().filter(|part| !is_own(part)).cloned().collect();
         let is_less = !received.is_empty() && received.len() < parts.len();
-        is_less.then(|| self.with_parts(rank, step, payload, &received)).flatten()
+        is_less
+            .then(|| self.with_parts(rank, step, payload, &received))
+            .flatten()
     }
 
     /// Rope of data of which these parts are known, and gaps between them are new.
     fn with_parts(&mut self, rank: u32, step: u32, payload: &Payload, parts: &[Part]) -> Option<Explained> {
         let first = parts.first()?;
-        if first.offset == 0 && first.prefix.is_some_and(|prefix| !begins_alike(&prefix, first.bytes, payload)) {
+        if first.offset == 0
+            && first
+                .prefix
+                .is_some_and(|prefix| !begins_alike(&prefix, first.bytes, payload))
+        {
             return None;
         }
         // Gaps between the parts, and CRCs as far as they are known.
@@ -194,6 +217,9 @@ impl Replay {
         }
         let known = |piece: &(u64, u64, Option<&Part>)| piece.2.and_then(|part| part.crc);
         let unknown: Vec<usize> = (0..pieces.len()).filter(|&at| known(&pieces[at]).is_none()).collect();
+        if !unknown.is_empty() && self.belief == Belief::Checked {
+            return None;
+        }
         if unknown.is_empty() {
             let all = crc::join_all(pieces.iter().map(|piece| (known(piece).unwrap_or(0), piece.1)));
             if all != payload.crc32 {
@@ -254,9 +280,10 @@ fn begins_alike(prefix: &[u8; 16], bytes: u64, payload: &Payload) -> bool {
 }
 
 /// Follows the data of an arena.
-pub(crate) fn follow(arena: &Arena<'_>) -> Provenance {
+pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
     let count = arena.messages.len();
     let mut replay = Replay {
+        belief,
         data: Vec::new(),
         classes: HashMap::new(),
         held: vec![HashMap::new(); arena.size],
@@ -278,13 +305,24 @@ pub(crate) fn follow(arena: &Arena<'_>) -> Provenance {
                 }
                 found.constant += u64::from(message.sent.is_constant);
                 let explained = replay.explain(message.from, step, message.sent);
-                replay.hold(message.from, step, message.sent, &explained.rope, explained.is_in_memory);
+                replay.hold(
+                    message.from,
+                    step,
+                    message.sent,
+                    &explained.rope,
+                    explained.is_in_memory,
+                );
                 found.inferred[id as usize] = explained.inferred;
                 found.ropes[id as usize] = explained.rope;
             }
             Step::Receive(id) => {
                 let message = &arena.messages[id as usize];
-                replay.hold(message.to, step, message.received, &found.ropes[id as usize], false);
+                let rope = &found.ropes[id as usize];
+                replay.hold(message.to, step, message.received, rope, false);
+                // A message to oneself shows one's own data.
+                if let (true, [segment]) = (message.from == message.to, rope.as_slice()) {
+                    found.shown.push((message.to, step, segment.datum));
+                }
             }
             Step::Own(rank, payload) => {
                 if payload.bytes == 0 {

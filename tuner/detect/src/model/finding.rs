@@ -25,7 +25,7 @@ pub struct Doubts {
     pub sends_unmatched: u64,
     /// Receives without a send.
     pub receives_unmatched: u64,
-    /// Matched messages whose data differ at the ends; their data are not followed.
+    /// Matched messages whose data differ at the ends, or have no possible length; their data are not followed.
     pub data_differ: u64,
     /// Events that name a rank or a communicator that the trace does not have.
     pub impossible: u64,

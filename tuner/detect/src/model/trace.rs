@@ -108,7 +108,7 @@ pub struct Payload {
     pub element_bytes: u32,
     /// Kind of the elements.
     pub class: Class,
-    /// Address of the buffer in its rank's memory.
+    /// Address of the buffer in its rank's memory; 0 if the data do not lie in one piece.
     pub address: u64,
     /// True if all bytes are equal, or there is none.
     pub is_constant: bool,

@@ -46,7 +46,8 @@ pub(crate) fn operations(
         {
             turn.iter().for_each(|&at| used[at] = true);
             one.confidence = one.confidence.min(Confidence::Likely);
-            one.why.push("each rank broadcasts in turn, and the blocks lie in the order of the ranks");
+            one.why
+                .push("each rank broadcasts in turn, and the blocks lie in the order of the ranks");
             found.push(one);
             at += ranks;
         } else {
@@ -54,7 +55,10 @@ pub(crate) fn operations(
         }
     }
     let mut used = used.into_iter();
-    let rest = candidates.into_iter().filter(|_| !used.next().unwrap_or(false)).collect();
+    let rest = candidates
+        .into_iter()
+        .filter(|_| !used.next().unwrap_or(false))
+        .collect();
     (found, rest)
 }
 
@@ -79,12 +83,17 @@ fn allgather(
         return None;
     }
     // Borders that ranks cut anew are chunks of their own: little beside the data of the one root.
-    let (most, total) = by_root.values().fold((0, 0_u64), |(most, total), &bytes| (bytes.max(most), total.saturating_add(bytes)));
+    let (most, total) = by_root.values().fold((0, 0_u64), |(most, total), &bytes| {
+        (bytes.max(most), total.saturating_add(bytes))
+    });
     if view == View::Chunks && most > total / 2 {
         return None;
     }
     let messages = united(members.iter().map(|&at| candidates[at].messages.as_slice()));
-    let all: Vec<usize> = members.iter().flat_map(|&at| candidates[at].members.iter().copied()).collect();
+    let all: Vec<usize> = members
+        .iter()
+        .flat_map(|&at| candidates[at].members.iter().copied())
+        .collect();
     if !explains(arena, spreads, &all, &messages, view) {
         return None;
     }
@@ -107,7 +116,10 @@ fn allgather(
 /// True if broadcasts follow each other at once and their data lie on every rank in the order of the roots' ranks, without gaps.
 fn follow_each_other(arena: &Arena<'_>, candidates: &[Candidate], turn: &[usize]) -> bool {
     let bytes = candidates[turn[0]].bytes;
-    if !turn.iter().all(|&at| candidates[at].bytes == bytes && candidates[at].roots.len() == 1) {
+    if !turn
+        .iter()
+        .all(|&at| candidates[at].bytes == bytes && candidates[at].roots.len() == 1)
+    {
         return false;
     }
     let spans: Vec<_> = turn.iter().map(|&at| spans(arena, &candidates[at].messages)).collect();
@@ -126,7 +138,10 @@ fn follow_each_other(arena: &Arena<'_>, candidates: &[Candidate], turn: &[usize]
         one.messages.iter().all(|&id| {
             let message = &arena.messages[id as usize];
             let offset = bytes.wrapping_mul(block as u64);
-            let places = [(message.from, message.sent.address), (message.to, message.received.address)];
+            let places = [
+                (message.from, message.sent.address),
+                (message.to, message.received.address),
+            ];
             places.into_iter().all(|(rank, address)| {
                 let first = address.wrapping_sub(offset);
                 message.sent.bytes == bytes && *base.entry(rank).or_insert(first) == first

@@ -35,8 +35,18 @@ pub(crate) fn operations(arena: &Arena<'_>, used: &[bool], filters: &mut Filters
         let message = &arena.messages[id as usize];
         if message.from != message.to {
             let (from, to) = (message.from, message.to);
-            ends[from as usize].push(End { at: message.send_at, message: id, is_send: true, peer: to });
-            ends[to as usize].push(End { at: message.receive_at, message: id, is_send: false, peer: from });
+            ends[from as usize].push(End {
+                at: message.send_at,
+                message: id,
+                is_send: true,
+                peer: to,
+            });
+            ends[to as usize].push(End {
+                at: message.receive_at,
+                message: id,
+                is_send: false,
+                peer: from,
+            });
         }
     }
     ends.iter_mut().for_each(|all| all.sort_unstable_by_key(|end| end.at));
@@ -58,7 +68,11 @@ pub(crate) fn operations(arena: &Arena<'_>, used: &[bool], filters: &mut Filters
             continue;
         }
         // The earliest end is none of a barrier.
-        let first = |rank: usize| ends[rank].get(begin[rank]).map(|end| (arena.messages[end.message as usize].begin_ns, end.message, rank));
+        let first = |rank: usize| {
+            ends[rank]
+                .get(begin[rank])
+                .map(|end| (arena.messages[end.message as usize].begin_ns, end.message, rank))
+        };
         let Some((_, _, rank)) = (0..arena.size).filter_map(first).min() else {
             break;
         };
@@ -108,7 +122,9 @@ impl Attempt {
                     if end.is_send {
                         // A rank that is through sends on only what its receiver waits for.
                         let peer = end.peer as usize;
-                        let waits = ends[peer].get(one.next[peer]).is_some_and(|next| next.message == end.message);
+                        let waits = ends[peer]
+                            .get(one.next[peer])
+                            .is_some_and(|next| next.message == end.message);
                         if is_through && (one.knows[peer].len() == size || !waits) {
                             break;
                         }
@@ -116,7 +132,9 @@ impl Attempt {
                         one.repeats |= !pairs.insert((rank, peer));
                         one.messages.push(end.message);
                     } else {
-                        let Some(known) = under_way.remove(&end.message) else { break };
+                        let Some(known) = under_way.remove(&end.message) else {
+                            break;
+                        };
                         one.knows[rank].unite(&known);
                     }
                     one.next[rank] += 1;
@@ -138,7 +156,11 @@ fn operation(arena: &Arena<'_>, mut messages: Vec<u32>) -> Operation {
     messages.sort_unstable();
     let is_bare = messages.iter().all(|&id| arena.messages[id as usize].sent.bytes == 0);
     let mut why = vec!["no rank gets through before every rank has sent a message"];
-    why.push(if is_bare { "the messages are empty" } else { "the messages carry equal bytes" });
+    why.push(if is_bare {
+        "the messages are empty"
+    } else {
+        "the messages carry equal bytes"
+    });
     Operation {
         collective: Collective::Barrier,
         group: RankSet::full(arena.size),
@@ -147,7 +169,11 @@ fn operation(arena: &Arena<'_>, mut messages: Vec<u32>) -> Operation {
         bytes: 0,
         varied: false,
         sites: 0,
-        confidence: if is_bare { Confidence::Certain } else { Confidence::Likely },
+        confidence: if is_bare {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        },
         why,
         operators: 0,
     }

@@ -41,7 +41,10 @@ fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) 
     for &hop in hops {
         let [(from, sent), (to, received)] = arena.ends(hop);
         sends.entry(from).and_modify(|at| *at = sent.min(*at)).or_insert(sent);
-        receives.entry(to).and_modify(|at| *at = received.min(*at)).or_insert(received);
+        receives
+            .entry(to)
+            .and_modify(|at| *at = received.min(*at))
+            .or_insert(received);
     }
     let begins = |(rank, sent): (&u32, &u32)| {
         let is_first = receives.get(rank).is_none_or(|received| sent < received);
@@ -104,7 +107,10 @@ pub(crate) fn spreads(arena: &Arena<'_>, flows: &[Flow], filters: &mut Filters) 
     for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
         let times = occurrences(arena, &flow.hops);
         let several = times.len() > 1;
-        let found: Vec<Spread> = times.into_iter().filter_map(|hops| spread(arena, flow, hops, filters)).collect();
+        let found: Vec<Spread> = times
+            .into_iter()
+            .filter_map(|hops| spread(arena, flow, hops, filters))
+            .collect();
         // Data that come in turn by different ways are the same piece all the same: one spread.
         if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
             let whole = spread(arena, flow, flow.hops.clone(), filters);
@@ -123,7 +129,10 @@ pub(crate) fn count_constant(arena: &Arena<'_>, used: &[bool], filters: &mut Fil
     let mut by_content: BTreeMap<(u32, u64), Vec<u32>> = BTreeMap::new();
     for (id, message) in (0..).zip(&arena.messages) {
         if message.sent.is_constant && message.sent.bytes > 0 && !used[id as usize] {
-            by_content.entry((message.sent.crc32, message.sent.bytes)).or_default().push(id);
+            by_content
+                .entry((message.sent.crc32, message.sent.bytes))
+                .or_default()
+                .push(id);
         }
     }
     for hops in by_content.values() {
@@ -184,19 +193,36 @@ fn tag_groups(arena: &Arena<'_>, spreads: &[Spread], members: &[usize]) -> Vec<u
 
 /// True if the spreads of a candidate are all that its messages carry.
 pub(crate) fn explains(arena: &Arena<'_>, spreads: &[Spread], members: &[usize], messages: &[u32], view: View) -> bool {
-    let explained = members.iter().map(|&at| spreads[at].bytes.saturating_mul(spreads[at].hops.len() as u64));
+    let explained = members
+        .iter()
+        .map(|&at| spreads[at].bytes.saturating_mul(spreads[at].hops.len() as u64));
     let explained = explained.fold(0, u64::saturating_add);
-    let part = if view == View::Chunks { EXPLAINED_BY_CHUNKS } else { EXPLAINED };
+    let part = if view == View::Chunks {
+        EXPLAINED_BY_CHUNKS
+    } else {
+        EXPLAINED
+    };
     explained as f64 >= part * sent_bytes(arena, messages) as f64
 }
 
 /// Grade of data that spread by these messages.
-pub(crate) fn grade(arena: &Arena<'_>, provenance: &Provenance, messages: &[u32], view: View) -> (Confidence, Vec<&'static str>) {
+pub(crate) fn grade(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    messages: &[u32],
+    view: View,
+) -> (Confidence, Vec<&'static str>) {
     if view == View::Chunks {
-        return (Confidence::Likely, vec!["followed by chunks of its content, as messages cut it differently"]);
+        return (
+            Confidence::Likely,
+            vec!["followed by chunks of its content, as messages cut it differently"],
+        );
     }
     if messages.iter().any(|&id| provenance.inferred[id as usize]) {
-        return (Confidence::Likely, vec!["parts of messages are told by their addresses"]);
+        return (
+            Confidence::Likely,
+            vec!["parts of messages are told by their addresses"],
+        );
     }
     // Small numbers are equal by chance.
     let is_plain = |id: &u32| {

@@ -101,7 +101,10 @@ pub(crate) fn streams(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow]
     for one in all {
         by_sites.entry(groups[one.path[0] as usize]).or_default().push(one);
     }
-    by_sites.into_iter().flat_map(|(sites, all)| by_ranks(arena, sites, all)).collect()
+    by_sites
+        .into_iter()
+        .flat_map(|(sites, all)| by_ranks(arena, sites, all))
+        .collect()
 }
 
 /// Streams of the ranks that deliveries connect.
@@ -140,6 +143,8 @@ impl Stream {
         if tags.len() < 2 {
             return Vec::new();
         }
-        tags.into_values().flat_map(|all| by_ranks(arena, self.sites, all)).collect()
+        tags.into_values()
+            .flat_map(|all| by_ranks(arena, self.sites, all))
+            .collect()
     }
 }

@@ -46,7 +46,9 @@ fn is_in_order(blocks: &[Block], order: impl Fn(usize) -> usize, root: usize) ->
     let (Some(first), true) = (blocks.first(), blocks.len() > 1) else {
         return false;
     };
-    let ascends = blocks.windows(2).all(|pair| order(pair[0].position) < order(pair[1].position));
+    let ascends = blocks
+        .windows(2)
+        .all(|pair| order(pair[0].position) < order(pair[1].position));
     if !ascends {
         return false;
     }
@@ -54,7 +56,9 @@ fn is_in_order(blocks: &[Block], order: impl Fn(usize) -> usize, root: usize) ->
     if blocks.iter().all(|block| block.bytes == first.bytes) {
         let steps = |pair: &[Block]| (order(pair[1].position) - order(pair[0].position)) as u64;
         let stride = (blocks[1].address - first.address) / steps(&blocks[..2]);
-        let is_even = blocks.windows(2).all(|pair| pair[1].address - pair[0].address == stride.saturating_mul(steps(pair)));
+        let is_even = blocks
+            .windows(2)
+            .all(|pair| pair[1].address - pair[0].address == stride.saturating_mul(steps(pair)));
         return is_even && (stride == first.bytes || blocks.len() > 2);
     }
     let holds_root = |pair: &[Block]| (order(pair[0].position)..order(pair[1].position)).contains(&root);
@@ -79,7 +83,10 @@ mod tests {
         assert_eq!(layout(&blocks(&[(0, 0), (2, 16), (3, 24)]), 1, 4), Layout::Ordered);
         assert_eq!(layout(&blocks(&[(3, 24), (1, 8), (2, 16)]), 0, 4), Layout::Ordered);
         assert_eq!(layout(&blocks(&[(0, 0), (2, 8), (3, 16)]), 1, 4), Layout::Apart);
-        assert_eq!(layout(&blocks(&[(3, 0), (4, 8), (0, 16), (1, 24)]), 2, 5), Layout::FromRoot);
+        assert_eq!(
+            layout(&blocks(&[(3, 0), (4, 8), (0, 16), (1, 24)]), 2, 5),
+            Layout::FromRoot
+        );
         assert_eq!(layout(&blocks(&[(1, 0), (2, 4), (3, 8)]), 0, 4), Layout::Shared);
     }
 

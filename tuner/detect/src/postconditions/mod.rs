@@ -66,13 +66,15 @@ pub(crate) fn all_equal(mut numbers: impl Iterator<Item = u64>) -> bool {
 pub(crate) fn is_interleaved(arena: &Arena<'_>, groups: &[u32], operation: &Operation) -> bool {
     let key = |id: u32| (groups[id as usize], arena.messages[id as usize].tag);
     let keys: BTreeSet<(u32, i32)> = operation.messages.iter().map(|&id| key(id)).collect();
-    let others = spans(arena, &operation.messages).into_iter().flat_map(|(rank, (first, last))| {
-        let steps = &arena.steps_of[rank as usize][first as usize..=last as usize];
-        steps.iter().filter_map(|&step| match arena.steps[step as usize] {
-            Step::Send(id) | Step::Receive(id) => Some(id),
-            Step::Own(..) => None,
-        })
-    });
+    let others = spans(arena, &operation.messages)
+        .into_iter()
+        .flat_map(|(rank, (first, last))| {
+            let steps = &arena.steps_of[rank as usize][first as usize..=last as usize];
+            steps.iter().filter_map(|&step| match arena.steps[step as usize] {
+                Step::Send(id) | Step::Receive(id) => Some(id),
+                Step::Own(..) => None,
+            })
+        });
     let is_other = |id: u32| operation.messages.binary_search(&id).is_err() && keys.contains(&key(id));
     others.into_iter().any(is_other)
 }

@@ -38,7 +38,8 @@ impl Origins {
             let Some(&first) = self.first.get(&(chunk.hash, chunk.bytes)) else {
                 continue;
             };
-            let is_other = arena.messages[first as usize].from != message.from && operation.messages.binary_search(&first).is_err();
+            let is_other = arena.messages[first as usize].from != message.from
+                && operation.messages.binary_search(&first).is_err();
             foreign = foreign.saturating_add(if is_other { chunk.bytes } else { 0 });
         }
         foreign > all / 2

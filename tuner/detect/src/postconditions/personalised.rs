@@ -46,10 +46,22 @@ pub(crate) fn operations(
     let mut found = Vec::new();
     for &root in &ranks {
         for collective in [Collective::Gather, Collective::Scatter] {
-            let pair = |rank: u32| if collective == Collective::Gather { (rank, root) } else { (root, rank) };
-            let star: Vec<(u32, u32)> = ranks.iter().filter(|rank| **rank != root).map(|&rank| pair(rank)).collect();
+            let pair = |rank: u32| {
+                if collective == Collective::Gather {
+                    (rank, root)
+                } else {
+                    (root, rank)
+                }
+            };
+            let star: Vec<(u32, u32)> = ranks
+                .iter()
+                .filter(|rank| **rank != root)
+                .map(|&rank| pair(rank))
+                .collect();
             if star.iter().all(|pair| stream.pairs.contains_key(pair)) {
-                found.extend(stars(arena, provenance, stream, collective, root, &ranks, &star, filters));
+                found.extend(stars(
+                    arena, provenance, stream, collective, root, &ranks, &star, filters,
+                ));
             }
         }
     }
@@ -84,9 +96,15 @@ fn instances<'s>(
             return Vec::new();
         }
         before = Some(span);
-        let delivered = deliveries.iter().map(|one| one.bytes.saturating_mul(one.path.len() as u64));
+        let delivered = deliveries
+            .iter()
+            .map(|one| one.bytes.saturating_mul(one.path.len() as u64));
         let delivered = delivered.fold(0, u64::saturating_add);
-        let part = if view == View::Chunks { EXPLAINED_BY_CHUNKS } else { EXPLAINED };
+        let part = if view == View::Chunks {
+            EXPLAINED_BY_CHUNKS
+        } else {
+            EXPLAINED
+        };
         if (delivered as f64) < part * sent_bytes(arena, &messages) as f64 {
             return Vec::new();
         }
@@ -126,7 +144,11 @@ fn alltoalls(
             varied: view != View::Chunks && !all_equal(deliveries.iter().map(|one| one.bytes)),
             messages,
             sites: stream.sites,
-            confidence: if is_sure { Confidence::Certain } else { Confidence::Likely },
+            confidence: if is_sure {
+                Confidence::Certain
+            } else {
+                Confidence::Likely
+            },
             why,
             operators: 0,
         }
@@ -175,7 +197,11 @@ fn stars(
             Layout::FromRoot => "the blocks lie at the root in the order of the ranks, counted from the root",
             _ => "the blocks lie apart at the root, in no order",
         });
-        let mut confidence = if order == Layout::Apart { Confidence::Possible } else { Confidence::Likely };
+        let mut confidence = if order == Layout::Apart {
+            Confidence::Possible
+        } else {
+            Confidence::Likely
+        };
         if order != Layout::Apart && root_shows_its_block(arena, provenance, root, &messages, &deliveries) {
             confidence = Confidence::Certain;
             why.push("the root shows its own block");

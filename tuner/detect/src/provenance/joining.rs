@@ -5,8 +5,11 @@ use super::{Datum, Rope, begins_alike};
 use crate::crc;
 use crate::model::trace::Payload;
 
-/// Pieces of one length that are tried.
+/// Pieces that are tried.
 const MOST_PIECES: usize = 64;
+
+/// Windows of the right length whose CRC is computed.
+const MOST_WINDOWS: usize = 4;
 
 /// Rope of a payload that is several of a rank's latest pieces in the order of their arrival, of the ranks that they are from, or of these
 /// ranks from any of them on.
@@ -20,32 +23,33 @@ pub(super) fn joined(memory: &Memory, payload: &Payload, data: &[Datum]) -> Opti
     let mut by_origin = arrival.clone();
     let origin = |one: &Recent| one.rope.first().map(|segment| data[segment.datum as usize].origin);
     by_origin.sort_by_key(|one| origin(one));
-    [arrival, backwards, by_origin].iter().find_map(|order| window(order, payload))
+    [arrival, backwards, by_origin]
+        .iter()
+        .find_map(|order| window(order, payload))
 }
 
 /// Rope of consecutive pieces, in a circle, that have together the length and the CRC of a payload.
 fn window(order: &[&Recent], payload: &Payload) -> Option<Rope> {
-    for first in 0..order.len() {
-        let head = order[first];
-        if !begins_alike(&head.prefix, head.bytes, payload) {
-            continue;
-        }
-        let (mut bytes, mut joined) = (0, 0);
-        for count in 0..order.len() {
-            let next = order[(first + count) % order.len()];
-            bytes += next.bytes;
-            if bytes > payload.bytes {
-                break;
-            }
-            joined = crc::join(joined, next.crc, next.bytes);
-            if bytes == payload.bytes {
-                if joined != payload.crc32 {
-                    break;
-                }
-                let parts = (0..=count).flat_map(|at| order[(first + at) % order.len()].rope.iter().copied());
-                return Some(parts.collect());
-            }
-        }
-    }
-    None
+    let begins = |first: &usize| begins_alike(&order[*first].prefix, order[*first].bytes, payload);
+    let piece = |at: usize| order[at % order.len()];
+    let fits = |first: usize| {
+        let mut bytes = 0_u64;
+        let lengths = (first..first + order.len()).map(|at| {
+            bytes = bytes.saturating_add(piece(at).bytes);
+            bytes
+        });
+        let mut lengths = lengths.take_while(|&bytes| bytes <= payload.bytes).enumerate();
+        lengths
+            .find(|&(_, bytes)| bytes == payload.bytes)
+            .map(|(last, _)| first..=first + last)
+    };
+    let windows = (0..order.len()).filter(begins).filter_map(fits).take(MOST_WINDOWS);
+    let is_equal = |window: &std::ops::RangeInclusive<usize>| {
+        let parts = window.clone().map(|at| (piece(at).crc, piece(at).bytes));
+        crc::join_all(parts) == payload.crc32
+    };
+    let mut equal = windows.filter(is_equal);
+    equal
+        .next()
+        .map(|window| window.flat_map(|at| piece(at).rope.iter().copied()).collect())
 }

@@ -68,6 +68,9 @@ impl Memory {
     /// datum keep its CRC.
     pub(super) fn parts(&self, payload: &Payload, step: u32, data: &[Datum]) -> Vec<Part> {
         let begin = payload.address;
+        if begin == 0 {
+            return Vec::new();
+        }
         let end = begin.saturating_add(payload.bytes);
         let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
         let mut parts = Vec::new();
@@ -114,7 +117,8 @@ impl Memory {
     /// Notes data at their address, over what was there.
     pub(super) fn put(&mut self, step: u32, payload: &Payload, rope: &Rope) {
         let begin = payload.address;
-        if begin.checked_add(payload.bytes).is_none_or(|end| end <= begin) {
+        let end = begin.checked_add(payload.bytes);
+        if begin == 0 || end.is_none_or(|end| end <= begin) {
             return;
         }
         self.clear(begin, begin + payload.bytes);

@@ -19,6 +19,7 @@ pub(super) struct Call {
 struct Part {
     first: u32,
     first_send: Option<u32>,
+    last_receive: Option<u32>,
     last: u32,
 }
 
@@ -36,7 +37,12 @@ impl<'m> Contracted<'m> {
     pub(super) fn new(matched: &'m Matched<'m>) -> Self {
         Self {
             matched,
-            is_taken: matched.trace.events.iter().map(|events| vec![false; events.len()]).collect(),
+            is_taken: matched
+                .trace
+                .events
+                .iter()
+                .map(|events| vec![false; events.len()])
+                .collect(),
             parts: BTreeMap::new(),
             calls: HashMap::new(),
         }
@@ -49,6 +55,7 @@ impl<'m> Contracted<'m> {
         let part = parts.entry(place.rank).or_insert(Part {
             first: place.event,
             first_send: None,
+            last_receive: None,
             last: place.event,
         });
         part.first = part.first.min(place.event);
@@ -56,6 +63,8 @@ impl<'m> Contracted<'m> {
         if is_send {
             let first = part.first_send.map_or(place.event, |at| at.min(place.event));
             part.first_send = Some(first);
+        } else {
+            part.last_receive = part.last_receive.max(Some(place.event));
         }
     }
 
@@ -65,7 +74,7 @@ impl<'m> Contracted<'m> {
         for (&rank, part) in parts {
             let call = call(rank);
             let at = if call.at_last {
-                part.last
+                part.last_receive.unwrap_or(part.last)
             } else if call.at_first_send {
                 part.first_send.unwrap_or(part.first)
             } else {

@@ -19,7 +19,7 @@ use graph::{Call, Contracted};
 enum Moment {
     /// A rank's first send, if it has data to give, else its first message.
     First,
-    /// A rank's last message.
+    /// The last message that the rank receives, since what it does next may depend on it; of a rank that receives none, its last one.
     Last,
 }
 
@@ -35,9 +35,13 @@ pub(crate) fn judge(matched: &Matched<'_>, arena: &Arena<'_>, found: &mut Found)
     let deadlock = first.filter(|_| last.is_some());
     let why = &mut found.finding.why;
     if polled > 0 {
-        why.push(format!("{polled} of {receives} receives are polled for, with other work between"));
+        why.push(format!(
+            "{polled} of {receives} receives are polled for, with other work between"
+        ));
         if deadlock.is_some() {
-            why.push(format!("{function} would wait for itself: the ranks do other things first"));
+            why.push(format!(
+                "{function} would wait for itself: the ranks do other things first"
+            ));
         }
         found.finding.replacement = Replacement::NonBlocking(non_blocking(&function));
     } else if let Some(cycle) = deadlock {
@@ -67,7 +71,11 @@ fn cycle(matched: &Matched<'_>, arena: &Arena<'_>, found: &Found, moment: Moment
     });
     for (instance, (collective, root)) in gives.enumerate() {
         use crate::model::finding::Collective::{Broadcast, Scatter};
-        let world = |local: u32| matched.trace.communicators[arena.communicator as usize].members.get(local as usize);
+        let world = |local: u32| {
+            matched.trace.communicators[arena.communicator as usize]
+                .members
+                .get(local as usize)
+        };
         let root = root.and_then(world).copied();
         let only_root = matches!(collective, Broadcast | Scatter);
         let gives = |rank: u32| !only_root || Some(rank) == root;

@@ -41,7 +41,8 @@ fn is_polled(matched: &Matched<'_>, receive: Place) -> bool {
                 found: false,
                 blocking: false,
             } => {
-                let is_asked = of == communicator && source.is_none_or(|one| one == from) && asked.is_none_or(|one| one == tag);
+                let is_asked =
+                    of == communicator && source.is_none_or(|one| one == from) && asked.is_none_or(|one| one == tag);
                 if is_asked {
                     return true;
                 }

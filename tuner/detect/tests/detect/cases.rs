@@ -56,16 +56,67 @@ impl Case {
 fn broadcasts() -> Vec<Case> {
     let zero = || Root::One(0);
     vec![
-        has("broadcast: chain with noise", broadcast::chain_with_noise, Broadcast, zero(), TIMES).at_least(Confidence::Certain),
-        has("broadcast: redundant message", broadcast::redundant, Broadcast, Root::Either(vec![0, 1]), 1),
+        has(
+            "broadcast: chain with noise",
+            broadcast::chain_with_noise,
+            Broadcast,
+            zero(),
+            TIMES,
+        )
+        .at_least(Confidence::Certain),
+        has(
+            "broadcast: redundant message",
+            broadcast::redundant,
+            Broadcast,
+            Root::Either(vec![0, 1]),
+            1,
+        ),
         has("broadcast: repeated", broadcast::repeated, Broadcast, zero(), TIMES).at_least(Confidence::Certain),
         has("broadcast: flat", broadcast::flat, Broadcast, Root::One(2), TIMES).at_least(Confidence::Certain),
-        has("broadcast: binomial", broadcast::binomial_tree, Broadcast, zero(), TIMES).at_least(Confidence::Certain),
-        has("broadcast: rotating roots", broadcast::rotating_roots, Broadcast, Root::Varies, TIMES).at_least(Confidence::Certain),
-        has("broadcast: small, copied", broadcast::small_through_copies, Broadcast, zero(), TIMES),
-        has("broadcast: segmented chain", broadcast::segmented_chain, Broadcast, zero(), TIMES),
-        has("broadcast: spread and roll", broadcast::spread_and_roll, Broadcast, zero(), TIMES),
-        has("broadcast: spread and roll, repacked", broadcast::spread_and_roll_repacked, Broadcast, zero(), 2),
+        has(
+            "broadcast: binomial",
+            broadcast::binomial_tree,
+            Broadcast,
+            zero(),
+            TIMES,
+        )
+        .at_least(Confidence::Certain),
+        has(
+            "broadcast: rotating roots",
+            broadcast::rotating_roots,
+            Broadcast,
+            Root::Varies,
+            TIMES,
+        )
+        .at_least(Confidence::Certain),
+        has(
+            "broadcast: small, copied",
+            broadcast::small_through_copies,
+            Broadcast,
+            zero(),
+            TIMES,
+        ),
+        has(
+            "broadcast: segmented chain",
+            broadcast::segmented_chain,
+            Broadcast,
+            zero(),
+            TIMES,
+        ),
+        has(
+            "broadcast: spread and roll",
+            broadcast::spread_and_roll,
+            Broadcast,
+            zero(),
+            TIMES,
+        ),
+        has(
+            "broadcast: spread and roll, repacked",
+            broadcast::spread_and_roll_repacked,
+            Broadcast,
+            zero(),
+            2,
+        ),
     ]
 }
 
@@ -73,7 +124,13 @@ fn personalised() -> Vec<Case> {
     let zero = || Root::One(0);
     vec![
         has("gather: linear", gather::linear, Gather, zero(), TIMES),
-        has("gather: linear to the middle", gather::linear_to_the_middle, Gather, Root::One(2), TIMES),
+        has(
+            "gather: linear to the middle",
+            gather::linear_to_the_middle,
+            Gather,
+            Root::One(2),
+            TIMES,
+        ),
         has("gather: linear, shown", gather::linear_shown, Gather, zero(), TIMES).at_least(Confidence::Certain),
         has("gather: binomial", gather::binomial_tree, Gather, zero(), TIMES),
         has("gather: chain", gather::chain, Gather, zero(), TIMES),
@@ -92,13 +149,34 @@ fn to_all() -> Vec<Case> {
     vec![
         has("allgather: linear", allgather::linear, Allgather, Root::None, TIMES).at_least(certain),
         has("allgather: ring", allgather::ring, Allgather, Root::None, TIMES).at_least(certain),
-        has("allgather: recursive doubling", allgather::recursive_doubling, Allgather, Root::None, TIMES).on(&[4, 8]).at_least(certain),
+        has(
+            "allgather: recursive doubling",
+            allgather::recursive_doubling,
+            Allgather,
+            Root::None,
+            TIMES,
+        )
+        .on(&[4, 8])
+        .at_least(certain),
         has("allgather: Bruck", allgather::bruck, Allgather, Root::None, TIMES).at_least(certain),
-        has("allgather: gather and broadcast", allgather::gather_and_broadcast, Allgather, Root::None, TIMES),
+        has(
+            "allgather: gather and broadcast",
+            allgather::gather_and_broadcast,
+            Allgather,
+            Root::None,
+            TIMES,
+        ),
         has("allgather: in turn", allgather::in_turn, Allgather, Root::None, TIMES),
         has("barrier: linear", barrier::linear, Barrier, Root::None, TIMES).at_least(certain),
         has("barrier: tree", barrier::tree, Barrier, Root::None, TIMES),
-        has("barrier: dissemination", barrier::dissemination, Barrier, Root::None, TIMES).at_least(certain),
+        has(
+            "barrier: dissemination",
+            barrier::dissemination,
+            Barrier,
+            Root::None,
+            TIMES,
+        )
+        .at_least(certain),
         has("barrier: all to all", barrier::all_to_all, Barrier, Root::None, TIMES).at_least(certain),
     ]
 }
@@ -109,12 +187,45 @@ fn reductions() -> Vec<Case> {
     vec![
         has("reduce: linear, shown", reduction::linear_shown, Reduce, zero(), TIMES).at_least(certain),
         has("reduce: binomial, shown", reduction::tree_shown, Reduce, zero(), TIMES).at_least(certain),
-        has("reduce: binomial, maxima", reduction::tree_of_maxima, Reduce, zero(), 4 * TIMES).at_least(Confidence::Possible),
+        has(
+            "reduce: binomial, maxima",
+            reduction::tree_of_maxima,
+            Reduce,
+            zero(),
+            4 * TIMES,
+        )
+        .at_least(Confidence::Possible),
         has("reduce: chain, shown", reduction::chain_shown, Reduce, zero(), TIMES).at_least(certain),
-        has("allreduce: linear, shown", reduction::allreduce_linear_shown, Allreduce, Root::None, TIMES).at_least(certain),
-        has("allreduce: trees, shown", reduction::allreduce_trees_shown, Allreduce, Root::None, TIMES).at_least(certain),
-        has("allreduce: recursive doubling", reduction::allreduce_recursive_doubling, Allreduce, Root::None, TIMES),
-        has("scan: chain, shown", reduction::scan_chain_shown, Scan, Root::None, TIMES),
+        has(
+            "allreduce: linear, shown",
+            reduction::allreduce_linear_shown,
+            Allreduce,
+            Root::None,
+            TIMES,
+        )
+        .at_least(certain),
+        has(
+            "allreduce: trees, shown",
+            reduction::allreduce_trees_shown,
+            Allreduce,
+            Root::None,
+            TIMES,
+        )
+        .at_least(certain),
+        has(
+            "allreduce: recursive doubling",
+            reduction::allreduce_recursive_doubling,
+            Allreduce,
+            Root::None,
+            TIMES,
+        ),
+        has(
+            "scan: chain, shown",
+            reduction::scan_chain_shown,
+            Scan,
+            Root::None,
+            TIMES,
+        ),
         has("scan: doubling", reduction::scan_doubling, Scan, Root::None, TIMES),
     ]
 }
@@ -127,21 +238,81 @@ fn further() -> Vec<Case> {
         let [(first, root, times), second] = collectives;
         let mut case = has(name, program, first, root, times);
         let (collective, root, times) = second;
-        case.expected.extend(has(name, program, collective, root, times).expected);
+        case.expected
+            .extend(has(name, program, collective, root, times).expected);
         case
     };
     vec![
-        has("broadcast: binary tree", more::broadcast_binary, Broadcast, Root::One(1), TIMES).at_least(certain),
-        has("broadcast: to both sides", more::broadcast_to_both_sides, Broadcast, Root::One(0), TIMES),
-        has("broadcast: large", more::broadcast_large, Broadcast, Root::One(0), TIMES).at_least(certain),
+        has(
+            "broadcast: binary tree",
+            more::broadcast_binary,
+            Broadcast,
+            Root::One(1),
+            TIMES,
+        )
+        .at_least(certain),
+        has(
+            "broadcast: to both sides",
+            more::broadcast_to_both_sides,
+            Broadcast,
+            Root::One(0),
+            TIMES,
+        ),
+        has(
+            "broadcast: large",
+            more::broadcast_large,
+            Broadcast,
+            Root::One(0),
+            TIMES,
+        )
+        .at_least(certain),
         has("gather: lengths", more::gather_of_lengths, Gather, Root::One(1), TIMES),
-        has("scatter: lengths", more::scatter_of_lengths, Scatter, Root::One(0), TIMES),
-        has("allgather: counts", more::allgather_of_counts, Allgather, Root::None, TIMES),
+        has(
+            "scatter: lengths",
+            more::scatter_of_lengths,
+            Scatter,
+            Root::One(0),
+            TIMES,
+        ),
+        has(
+            "allgather: counts",
+            more::allgather_of_counts,
+            Allgather,
+            Root::None,
+            TIMES,
+        ),
         has("allgather: large", more::allgather_large, Allgather, Root::None, TIMES),
-        has("all-to-all: numbers", more::alltoall_of_numbers, Alltoall, Root::None, TIMES),
-        has("allreduce: integer", more::allreduce_of_an_integer, Allreduce, Root::None, TIMES).on(&[4, 8]),
-        has("barrier: recursive doubling", more::barrier_recursive_doubling, Barrier, Root::None, TIMES).on(&[4, 8]),
-        has("reduce: binomial, unseen", more::reduce_tree_unseen, Reduce, Root::One(0), 5).at_least(Confidence::Possible),
+        has(
+            "all-to-all: numbers",
+            more::alltoall_of_numbers,
+            Alltoall,
+            Root::None,
+            TIMES,
+        ),
+        has(
+            "allreduce: integer",
+            more::allreduce_of_an_integer,
+            Allreduce,
+            Root::None,
+            TIMES,
+        )
+        .on(&[4, 8]),
+        has(
+            "barrier: recursive doubling",
+            more::barrier_recursive_doubling,
+            Barrier,
+            Root::None,
+            TIMES,
+        )
+        .on(&[4, 8]),
+        has(
+            "reduce: binomial, unseen",
+            more::reduce_tree_unseen,
+            Reduce,
+            Root::One(0),
+            5,
+        )
+        .at_least(Confidence::Possible),
         has("solver", more::solver, Allreduce, Root::None, 4),
         both(
             "one wrapper",

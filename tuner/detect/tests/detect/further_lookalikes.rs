@@ -11,7 +11,11 @@ pub(crate) fn transposition_sort(rank: &mut Rank) {
     rank.put(0, &[(f64::from(rank.rank) * 2.3).sin()]);
     for step in 0..rank.size {
         let is_left = rank.rank % 2 == step % 2;
-        let peer = if is_left { rank.rank + 1 } else { rank.rank.wrapping_sub(1) };
+        let peer = if is_left {
+            rank.rank + 1
+        } else {
+            rank.rank.wrapping_sub(1)
+        };
         if peer < rank.size {
             rank.send(peer, 1, 0..8);
             rank.receive(peer, 1, 8..16);
@@ -62,7 +66,10 @@ pub(crate) fn wave(rank: &mut Rank) {
         rank.receive(rank.after(1), 2, 40..48);
         rank.work(|memory| {
             let read = |at: usize| f64::from_le_bytes(memory[at..at + 8].try_into().unwrap());
-            let next: Vec<f64> = (8..40).step_by(8).map(|at| 0.25 * read(at - 8) + 0.5 * read(at) + 0.25 * read(at + 8)).collect();
+            let next: Vec<f64> = (8..40)
+                .step_by(8)
+                .map(|at| 0.25 * read(at - 8) + 0.5 * read(at) + 0.25 * read(at + 8))
+                .collect();
             for (at, one) in next.into_iter().enumerate() {
                 memory[8 + at * 8..16 + at * 8].copy_from_slice(&one.to_le_bytes());
             }
@@ -105,7 +112,11 @@ pub(crate) fn growing_pipeline(rank: &mut Rank) {
             rank.fill(0..64, time);
         } else {
             rank.receive(rank.rank - 1, 1, 0..bytes - 16);
-            rank.work(|memory| memory[..400].iter_mut().for_each(|byte| *byte = byte.wrapping_mul(5).wrapping_add(3)));
+            rank.work(|memory| {
+                memory[..400]
+                    .iter_mut()
+                    .for_each(|byte| *byte = byte.wrapping_mul(5).wrapping_add(3))
+            });
         }
         if rank.rank + 1 < rank.size {
             rank.send(rank.rank + 1, 1, 0..bytes);

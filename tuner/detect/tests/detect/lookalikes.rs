@@ -10,7 +10,10 @@ const STEPS: u64 = 8;
 
 /// Number that looks random.
 fn drawn(seed: u64) -> u32 {
-    (seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 33) as u32
+    (seed
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407)
+        >> 33) as u32
 }
 
 /// Borders go to both neighbours, in a circle.
@@ -125,7 +128,15 @@ pub(crate) fn ring_of_a_number_by_parity(rank: &mut Rank) {
 /// Workers get tasks as they are done with others; which one is next is drawn.
 pub(crate) fn master_and_workers(rank: &mut Rank) {
     let workers = rank.size - 1;
-    let order: Vec<u32> = (0..30).map(|at| if at < workers { at + 1 } else { drawn(u64::from(at)) % workers + 1 }).collect();
+    let order: Vec<u32> = (0..30)
+        .map(|at| {
+            if at < workers {
+                at + 1
+            } else {
+                drawn(u64::from(at)) % workers + 1
+            }
+        })
+        .collect();
     rank.fill(0..4096, 3);
     for (at, &worker) in (0..).zip(&order) {
         if rank.rank == 0 {

@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod cases;
+mod findings;
 mod fixture;
 mod further_lookalikes;
 mod lookalikes;
+mod nonsense;
 mod patterns;
+mod safety;
+mod schedules;
 mod table;

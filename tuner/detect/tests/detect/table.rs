@@ -19,7 +19,11 @@ struct Count {
 
 fn is_met(expected: &Expected, ranks: u32, finding: &Finding) -> bool {
     // No number of instances means one for each rank.
-    let instances = if expected.instances == 0 { ranks as usize } else { expected.instances };
+    let instances = if expected.instances == 0 {
+        ranks as usize
+    } else {
+        expected.instances
+    };
     finding.collective == expected.collective
         && finding.root == expected.root
         && finding.instances.len() == instances
@@ -39,10 +43,20 @@ pub(crate) fn shown(finding: &Finding) -> String {
         ..
     } = finding;
     let times = finding.instances.len();
-    format!("{collective:?} x {times} of {bytes} B, root {root:?}, ranks {ranks:?}, {confidence:?}: {}", why.join("; "))
+    format!(
+        "{collective:?} x {times} of {bytes} B, root {root:?}, ranks {ranks:?}, {confidence:?}: {}",
+        why.join("; ")
+    )
 }
 
-fn judge(case: &Case, ranks: u32, place: &str, detection: &Detection, counts: &mut BTreeMap<Collective, Count>, log: &mut String) {
+fn judge(
+    case: &Case,
+    ranks: u32,
+    place: &str,
+    detection: &Detection,
+    counts: &mut BTreeMap<Collective, Count>,
+    log: &mut String,
+) {
     let mut left: Vec<&Finding> = detection.findings.iter().collect();
     for expected in &case.expected {
         let count = counts.entry(expected.collective).or_default();
@@ -51,7 +65,11 @@ fn judge(case: &Case, ranks: u32, place: &str, detection: &Detection, counts: &m
             count.right += 1;
         } else {
             count.missed += 1;
-            let _ = writeln!(log, "{} on {ranks} {place}: no {:?} x {}", case.name, expected.collective, expected.instances);
+            let _ = writeln!(
+                log,
+                "{} on {ranks} {place}: no {:?} x {}",
+                case.name, expected.collective, expected.instances
+            );
             let _ = writeln!(log, "    filtered: {:?}", detection.filtered);
         }
     }
@@ -67,7 +85,11 @@ fn what_programs_do_is_found_and_nothing_else() {
     let mut log = String::new();
     let mut programs = 0;
     let only = std::env::var("KILTER_CASE").unwrap_or_default();
-    for case in collectives().iter().chain(&lookalikes()).filter(|case| case.name.contains(&only)) {
+    for case in collectives()
+        .iter()
+        .chain(&lookalikes())
+        .filter(|case| case.name.contains(&only))
+    {
         for &ranks in case.ranks {
             let places: [(&str, Trace); 2] = [
                 ("ranks", on_world(ranks, &case.program)),
@@ -79,11 +101,19 @@ fn what_programs_do_is_found_and_nothing_else() {
             }
         }
     }
-    println!("{programs} traces\n{:<12} {:>9} {:>9} {:>9}", "collective", "found", "precision", "recall");
+    println!(
+        "{programs} traces\n{:<12} {:>9} {:>9} {:>9}",
+        "collective", "found", "precision", "recall"
+    );
     for (collective, count) in &counts {
         let part = |of: u32| f64::from(count.right) / f64::from((count.right + of).max(1));
         let name = format!("{collective:?}");
-        println!("{name:<12} {:>9} {:>9.2} {:>9.2}", count.right, part(count.wrong), part(count.missed));
+        println!(
+            "{name:<12} {:>9} {:>9.2} {:>9.2}",
+            count.right,
+            part(count.wrong),
+            part(count.missed)
+        );
     }
     assert!(log.is_empty(), "\n{log}");
 }

@@ -23,65 +23,71 @@ const FEWEST_WITHOUT_ARITHMETIC: usize = 3;
 /// Comparisons that must hold for a maximum or minimum whose operands are in part unknown.
 const FEWEST_COMPARISONS: u32 = 16;
 
+/// Groups of call sites that are looked at one by one.
+const MOST_GROUPS: usize = 64;
+
 /// Reductions of an arena.
 pub(crate) fn operations(arena: &Arena<'_>, filters: &mut Filters) -> Vec<Operation> {
     if arena.size < FEWEST_RANKS {
         return Vec::new();
     }
-    let mut shapes: BTreeMap<Shape, usize> = BTreeMap::new();
-    for message in arena.messages.iter().filter(|message| message.intact) {
-        if let Some(shape) = Shape::of(message.sent) {
-            *shapes.entry(shape).or_default() += 1;
+    let groups = site_groups(arena, std::iter::empty());
+    let mut shapes: BTreeMap<Shape, Vec<Step<'_>>> = BTreeMap::new();
+    for step in &arena.steps {
+        let payload = match *step {
+            Step::Send(id) | Step::Receive(id) => Some(&arena.messages[id as usize])
+                .filter(|one| one.intact)
+                .map(|one| one.sent),
+            Step::Own(_, payload) => Some(payload),
+        };
+        if let Some(shape) = payload.and_then(Shape::of) {
+            shapes.entry(shape).or_default().push(*step);
         }
     }
-    let groups = site_groups(arena, std::iter::empty());
-    let distinct: BTreeSet<u32> = groups.iter().copied().collect();
     let mut found = Vec::new();
-    for (shape, count) in shapes {
-        if count + 1 < arena.size {
+    for (shape, steps) in shapes {
+        if steps.len() < 2 * (arena.size - 1) {
             continue;
         }
-        let of_shape = run(arena, shape, &|_| true, &groups, filters);
-        if !of_shape.is_empty() || distinct.len() < 2 {
+        let of_shape = run(arena, shape, &steps, &groups, filters);
+        if !of_shape.is_empty() {
             found.extend(of_shape);
             continue;
         }
         // Other messages of the same form may be in the way.
-        for &group in &distinct {
-            let is_in = |id: u32| groups[id as usize] == group;
-            found.extend(run(arena, shape, &is_in, &groups, &mut Filters::default()));
+        let mut by_sites: BTreeMap<u32, Vec<Step<'_>>> = BTreeMap::new();
+        for step in &steps {
+            if let Step::Send(id) | Step::Receive(id) = *step {
+                by_sites.entry(groups[id as usize]).or_default();
+            }
+        }
+        if by_sites.len() < 2 || by_sites.len() > MOST_GROUPS {
+            continue;
+        }
+        for step in &steps {
+            match *step {
+                Step::Send(id) | Step::Receive(id) => by_sites.entry(groups[id as usize]).or_default().push(*step),
+                Step::Own(..) => by_sites.values_mut().for_each(|all| all.push(*step)),
+            }
+        }
+        for steps in by_sites.values() {
+            found.extend(run(arena, shape, steps, &groups, &mut Filters::default()));
         }
     }
     found
 }
 
 /// Reductions among the messages of one shape.
-fn run(
-    arena: &Arena<'_>,
-    shape: Shape,
-    is_in: &dyn Fn(u32) -> bool,
-    groups: &[u32],
-    filters: &mut Filters,
-) -> Vec<Operation> {
+fn run(arena: &Arena<'_>, shape: Shape, steps: &[Step<'_>], groups: &[u32], filters: &mut Filters) -> Vec<Operation> {
     let mut replay = Replay::new(arena.size, shape);
-    for step in &arena.steps {
+    for step in steps {
         match *step {
-            Step::Send(id) | Step::Receive(id) => {
+            Step::Send(id) => {
                 let message = &arena.messages[id as usize];
-                if !message.intact || Shape::of(message.sent) != Some(shape) || !is_in(id) {
-                    continue;
-                }
-                if matches!(step, Step::Send(_)) {
-                    replay.send(id, message.from, message.to, message.sent);
-                } else {
-                    replay.receive(id, message.to);
-                }
+                replay.send(id, message.from, message.to, message.sent);
             }
-            Step::Own(rank, payload) => {
-                if Shape::of(payload) == Some(shape) {
-                    replay.show(rank, payload);
-                }
-            }
+            Step::Receive(id) => replay.receive(id, arena.messages[id as usize].to),
+            Step::Own(rank, payload) => replay.show(rank, payload),
         }
     }
     let reached = |all: &[Vec<Completion>]| all.iter().map(Vec::len).collect::<Vec<usize>>();
@@ -89,17 +95,46 @@ fn run(
     let prefixes = reached(&replay.prefixes);
     let scans = prefixes[1];
     let mut found = Vec::new();
-    if scans > 0 && prefixes[1..].iter().all(|&count| count == scans) && whole[..arena.size - 1].iter().all(|&count| count == 0) {
-        let all: Vec<_> = (0..scans).map(|at| instance(&replay, &replay.prefixes[1..], at)).collect();
-        found.extend(judged(arena, &replay, Collective::Scan, Vec::new(), all, groups, filters));
+    if scans > 0
+        && prefixes[1..].iter().all(|&count| count == scans)
+        && whole[..arena.size - 1].iter().all(|&count| count == 0)
+    {
+        let all: Vec<_> = (0..scans)
+            .map(|at| instance(&replay, &replay.prefixes[1..], at))
+            .collect();
+        found.extend(judged(
+            arena,
+            &replay,
+            Collective::Scan,
+            Vec::new(),
+            all,
+            groups,
+            filters,
+        ));
     } else if whole[0] > 0 && whole.iter().all(|&count| count == whole[0]) {
         let all: Vec<_> = (0..whole[0]).map(|at| instance(&replay, &replay.whole, at)).collect();
-        found.extend(judged(arena, &replay, Collective::Allreduce, Vec::new(), all, groups, filters));
+        found.extend(judged(
+            arena,
+            &replay,
+            Collective::Allreduce,
+            Vec::new(),
+            all,
+            groups,
+            filters,
+        ));
     } else {
         for (root, count) in (0..).zip(&whole).filter(|(_, count)| **count > 0) {
             let own = &replay.whole[root as usize..=root as usize];
             let all: Vec<_> = (0..*count).map(|at| instance(&replay, own, at)).collect();
-            found.extend(judged(arena, &replay, Collective::Reduce, vec![root], all, groups, filters));
+            found.extend(judged(
+                arena,
+                &replay,
+                Collective::Reduce,
+                vec![root],
+                all,
+                groups,
+                filters,
+            ));
         }
     }
     found
@@ -175,13 +210,25 @@ fn judged(
         // Ranks that pass on each other's parts gather them; one of them may be the sum of others by chance.
         let is_shown = one.verified > one.passed_on;
         let (confidence, why) = if is_shown && one.assumed == 0 {
-            (Confidence::Certain, "arithmetic on the first bytes explains every value that was computed")
+            (
+                Confidence::Certain,
+                "arithmetic on the first bytes explains every value that was computed",
+            )
         } else if is_shown {
-            (Confidence::Likely, "arithmetic on the first bytes explains a part of the values that were computed")
+            (
+                Confidence::Likely,
+                "arithmetic on the first bytes explains a part of the values that were computed",
+            )
         } else if by_form && compared >= FEWEST_COMPARISONS {
-            (Confidence::Likely, "no result is less (or none is greater) than what it may be made of")
+            (
+                Confidence::Likely,
+                "no result is less (or none is greater) than what it may be made of",
+            )
         } else if by_form {
-            (Confidence::Possible, "values of one form are made of others on the way; the ranks' own parts are not seen")
+            (
+                Confidence::Possible,
+                "values of one form are made of others on the way; the ranks' own parts are not seen",
+            )
         } else {
             filters.count(Reason::NoArithmetic);
             continue;

@@ -87,7 +87,11 @@ impl Replay {
     /// Messages by which others than its maker send a value that lacks contributors.
     pub(super) fn passed_on(&self, value: usize) -> u32 {
         let one = &self.values[value];
-        if one.contributors.len() == self.size { 0 } else { one.passed_on }
+        if one.contributors.len() == self.size {
+            0
+        } else {
+            one.passed_on
+        }
     }
 
     fn add(&mut self, payload: &Payload, contributors: RankSet, operators: Operators, parts: Vec<usize>) -> usize {
@@ -153,12 +157,17 @@ impl Replay {
     /// own part went to others before passes on what it received.
     fn selected(&mut self, payload: &Payload, own: usize, since: &[usize]) -> Option<usize> {
         let parts = [&[own], since].concat();
-        let equal = parts.iter().filter(|&&part| self.values[part].crc == payload.crc32).count();
+        let equal = parts
+            .iter()
+            .filter(|&&part| self.values[part].crc == payload.crc32)
+            .count();
         if equal == 0 || equal == parts.len() || !self.values[own].receivers.is_empty() {
             return None;
         }
         let contributors = self.united(&parts)?;
-        let asked = parts.iter().fold(SELECTING, |all, &part| all & self.values[part].operators);
+        let asked = parts
+            .iter()
+            .fold(SELECTING, |all, &part| all & self.values[part].operators);
         let operands: Vec<[u8; 16]> = parts.iter().map(|&part| self.values[part].prefix).collect();
         let operators = self.shape.explaining(asked, &operands, &payload.prefix);
         (operators != 0).then(|| self.add(payload, contributors, operators, parts))
@@ -308,7 +317,10 @@ impl Replay {
         let state = &mut self.states[at];
         state.held.insert(crc, value);
         // What overlaps belongs to an earlier epoch.
-        if state.own.is_some_and(|own| !self.values[own].contributors.is_disjoint(&contributors)) {
+        if state
+            .own
+            .is_some_and(|own| !self.values[own].contributors.is_disjoint(&contributors))
+        {
             state.own = None;
         }
         let overlaps = |&old: &usize| !self.values[old].contributors.is_disjoint(&contributors);

@@ -53,7 +53,11 @@ pub(crate) fn bruck(rank: &mut Rank) {
         while have < rank.size {
             let more = have.min(rank.size - have);
             rank.send(rank.before(have), 1, 0..more as usize * BLOCK);
-            rank.receive(rank.after(have), 1, have as usize * BLOCK..(have + more) as usize * BLOCK);
+            rank.receive(
+                rank.after(have),
+                1,
+                have as usize * BLOCK..(have + more) as usize * BLOCK,
+            );
             have += more;
         }
     }

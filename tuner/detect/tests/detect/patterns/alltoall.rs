@@ -15,7 +15,9 @@ fn come(from: u32, bytes: usize) -> std::ops::Range<usize> {
 pub(crate) fn linear(rank: &mut Rank) {
     for time in 0..TIMES {
         rank.fill(0..rank.size as usize * BLOCK, time);
-        let posted: Vec<usize> = (1..rank.size).map(|places| rank.post(rank.before(places), 1, come(rank.before(places), BLOCK))).collect();
+        let posted: Vec<usize> = (1..rank.size)
+            .map(|places| rank.post(rank.before(places), 1, come(rank.before(places), BLOCK)))
+            .collect();
         for places in 1..rank.size {
             rank.send(rank.after(places), 1, block(rank.after(places), BLOCK));
         }
@@ -54,7 +56,10 @@ pub(crate) fn bruck(rank: &mut Rank) {
             let arrived = packed + 4 * bytes;
             rank.receive(rank.before(bit), 1, arrived..arrived + length);
             for (slot, &at) in (0..).zip(&moved) {
-                rank.copy(arrived + slot * bytes..arrived + (slot + 1) * bytes, at as usize * bytes);
+                rank.copy(
+                    arrived + slot * bytes..arrived + (slot + 1) * bytes,
+                    at as usize * bytes,
+                );
             }
             bit *= 2;
         }

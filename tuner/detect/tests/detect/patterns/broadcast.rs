@@ -24,7 +24,12 @@ pub(crate) fn chain_with_noise(rank: &mut Rank) {
 /// Ranks 0 and 1 both have the data, and send them to each other.
 pub(crate) fn redundant(rank: &mut Rank) {
     if rank.rank < 2 {
-        rank.work(|memory| memory[..BYTES].iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * at) as u8));
+        rank.work(|memory| {
+            memory[..BYTES]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(at, byte)| *byte = (at * at) as u8)
+        });
         rank.send(1 - rank.rank, 1, 0..BYTES);
         rank.receive(1 - rank.rank, 1, 0..BYTES);
     } else {
@@ -191,7 +196,11 @@ pub(crate) fn spread_and_roll_repacked(rank: &mut Rank) {
         let size = rank.size;
         let piece = |owner: u32| {
             let begin = if owner == 0 { 0 } else { owner as usize * bytes + shift };
-            let end = if owner + 1 == size { total } else { (owner as usize + 1) * bytes + shift };
+            let end = if owner + 1 == size {
+                total
+            } else {
+                (owner as usize + 1) * bytes + shift
+            };
             begin..end
         };
         for step in 0..rank.size - 1 {

@@ -31,7 +31,11 @@ pub(crate) fn binomial(relative: u32, size: u32) -> (Option<u32>, Vec<(u32, u32)
     }
     let parent = (relative != 0).then(|| relative - bit);
     let mut children = Vec::new();
-    let mut step = if relative == 0 { size.next_power_of_two() / 2 } else { bit / 2 };
+    let mut step = if relative == 0 {
+        size.next_power_of_two() / 2
+    } else {
+        bit / 2
+    };
     while step > 0 {
         let child = relative + step;
         if child < size {
