@@ -43,7 +43,9 @@ pub(crate) fn flows(arena: &Arena<'_>, provenance: &Provenance, view: View, used
         let one = &provenance.data[datum as usize];
         if view == View::Content { one.class } else { datum }
     };
-    let is_followed = |id: usize| !used[id] && !(view == View::Content && arena.messages[id].sent.is_constant);
+    // Equal bytes are not the same data.
+    let is_left_out = |id: usize| view == View::Content && arena.messages[id].sent.is_constant;
+    let is_followed = |id: usize| !used[id] && !is_left_out(id);
     let mut cuts: HashMap<u32, Vec<u64>> = HashMap::new();
     let followed: Vec<usize> = (0..arena.messages.len()).filter(|&id| is_followed(id)).collect();
     for &id in &followed {

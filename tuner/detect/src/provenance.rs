@@ -158,7 +158,7 @@ impl Replay {
             };
         }
         let parts = memory.parts(payload, step, &self.data);
-        if let Some(found) = self.from_memory(rank, step, payload, &parts) {
+        if let Some(found) = self.in_memory(rank, step, payload, &parts) {
             return found;
         }
         if let Some(rope) = joining::joined(&self.memories[rank as usize], payload, &self.data) {
@@ -172,7 +172,7 @@ impl Replay {
     }
 
     /// Rope of data that lie, at least in part, where the rank received something or sent something before.
-    fn from_memory(&mut self, rank: u32, step: u32, payload: &Payload, parts: &[Part]) -> Option<Explained> {
+    fn in_memory(&mut self, rank: u32, step: u32, payload: &Payload, parts: &[Part]) -> Option<Explained> {
         if parts.is_empty() || parts.len() > MOST_PARTS {
             return None;
         }

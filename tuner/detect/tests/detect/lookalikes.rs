@@ -115,7 +115,7 @@ pub(crate) fn ring_of_a_number_by_parity(rank: &mut Rank) {
     rank.of(Class::Real, 8);
     rank.put(0, &[3.25, 9.5]);
     for _ in 0..40 {
-        if rank.rank % 2 == 0 {
+        if rank.rank.is_multiple_of(2) {
             rank.send(rank.after(1), 1, 0..16);
             rank.receive(rank.before(1), 1, 64..80);
         } else {
