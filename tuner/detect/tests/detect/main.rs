@@ -8,6 +8,7 @@ mod fixture;
 mod further_lookalikes;
 mod lookalikes;
 mod nonsense;
+mod panels;
 mod patterns;
 mod safety;
 mod schedules;

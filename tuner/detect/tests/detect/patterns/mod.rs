@@ -5,6 +5,7 @@ pub(crate) mod alltoall;
 pub(crate) mod barrier;
 pub(crate) mod broadcast;
 pub(crate) mod gather;
+pub(crate) mod panels;
 pub(crate) mod reduction;
 pub(crate) mod scatter;
 pub(crate) mod variants;
