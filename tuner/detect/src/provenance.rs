@@ -73,18 +73,29 @@ pub(crate) struct Provenance {
     pub(crate) data: Vec<Datum>,
     /// Rope of each message; empty where the data say nothing.
     pub(crate) ropes: Vec<Rope>,
-    /// True for messages whose rope rests on addresses and not on a checksum of all of it.
-    pub(crate) inferred: Vec<bool>,
+    /// Ground of each message's rope.
+    pub(crate) grounds: Vec<Ground>,
     /// Data that ranks showed to themselves: rank, step, datum.
     pub(crate) shown: Vec<(u32, u32, u32)>,
     /// Messages whose data are all equal bytes and are not followed beyond the message.
     pub(crate) constant: u64,
 }
 
-/// Rope with its grade.
+/// Ground of a rope, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ground {
+    /// Addresses: the data may have been overwritten since.
+    Addresses,
+    /// Addresses, and chunks that are still there.
+    Chunks,
+    /// A checksum of all data.
+    Checksum,
+}
+
+/// Rope with its ground.
 struct Explained {
     rope: Rope,
-    inferred: bool,
+    ground: Ground,
     /// True if the memory has it already, piece by piece.
     is_in_memory: bool,
 }
@@ -99,15 +110,15 @@ pub(crate) enum Belief {
 }
 
 /// State of the replay.
-struct Replay {
+struct Replay<'t> {
     belief: Belief,
     data: Vec<Datum>,
     classes: HashMap<(u32, u64), u32>,
     held: Vec<HashMap<(u32, u64), Rope>>,
-    memories: Vec<Memory>,
+    memories: Vec<Memory<'t>>,
 }
 
-impl Replay {
+impl<'t> Replay<'t> {
     fn datum(&mut self, origin: u32, address: u64, bytes: u64, content: Option<u32>) -> u32 {
         let id = self.data.len() as u32;
         let class = content.map_or(id, |crc| *self.classes.entry((crc, bytes)).or_insert(id));
@@ -130,7 +141,7 @@ impl Replay {
                 offset: 0,
                 bytes: payload.bytes,
             }],
-            inferred: false,
+            ground: Ground::Checksum,
             is_in_memory: false,
         }
     }
@@ -144,7 +155,7 @@ impl Replay {
         if let Some(rope) = memory.exactly(payload) {
             return Explained {
                 rope,
-                inferred: false,
+                ground: Ground::Checksum,
                 is_in_memory: true,
             };
         }
@@ -153,7 +164,7 @@ impl Replay {
         {
             return Explained {
                 rope: rope.clone(),
-                inferred: false,
+                ground: Ground::Checksum,
                 is_in_memory: false,
             };
         }
@@ -164,7 +175,7 @@ impl Replay {
         if let Some(rope) = joining::joined(&self.memories[rank as usize], payload, &self.data) {
             return Explained {
                 rope,
-                inferred: false,
+                ground: Ground::Checksum,
                 is_in_memory: false,
             };
         }
@@ -217,9 +228,11 @@ impl Replay {
         }
         let known = |piece: &(u64, u64, Option<&Part>)| piece.2.and_then(|part| part.crc);
         let unknown: Vec<usize> = (0..pieces.len()).filter(|&at| known(&pieces[at]).is_none()).collect();
-        if !unknown.is_empty() && self.belief == Belief::Checked {
-            return None;
-        }
+        let ground = if unknown.is_empty() {
+            Ground::Checksum
+        } else {
+            self.ground_of_chunks(rank, payload)?
+        };
         if unknown.is_empty() {
             let all = crc::join_all(pieces.iter().map(|piece| (known(piece).unwrap_or(0), piece.1)));
             if all != payload.crc32 {
@@ -253,12 +266,28 @@ impl Replay {
         }
         Some(Explained {
             rope,
-            inferred: !unknown.is_empty(),
+            ground,
             is_in_memory: true,
         })
     }
 
-    fn hold(&mut self, rank: u32, step: u32, payload: &Payload, rope: &Rope, is_in_memory: bool) {
+    /// Ground of a rope that no checksum shows; `None` if there is none to believe.
+    fn ground_of_chunks(&self, rank: u32, payload: &Payload) -> Option<Ground> {
+        if self.belief == Belief::Checked {
+            return None;
+        }
+        let is_received = |rope: &Rope| {
+            rope.iter()
+                .any(|segment| self.data[segment.datum as usize].origin != rank)
+        };
+        let (expected, found) = self.memories[rank as usize].chunks(payload, is_received);
+        match expected {
+            0 => Some(Ground::Addresses),
+            _ => (found > expected / 2).then_some(Ground::Chunks),
+        }
+    }
+
+    fn hold(&mut self, rank: u32, step: u32, payload: &'t Payload, rope: &Rope, is_in_memory: bool) {
         if rope.is_empty() {
             return;
         }
@@ -292,7 +321,7 @@ pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
     let mut found = Provenance {
         data: Vec::new(),
         ropes: vec![Rope::new(); count],
-        inferred: vec![false; count],
+        grounds: vec![Ground::Checksum; count],
         shown: Vec::new(),
         constant: 0,
     };
@@ -312,7 +341,7 @@ pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
                     &explained.rope,
                     explained.is_in_memory,
                 );
-                found.inferred[id as usize] = explained.inferred;
+                found.grounds[id as usize] = explained.ground;
                 found.ropes[id as usize] = explained.rope;
             }
             Step::Receive(id) => {

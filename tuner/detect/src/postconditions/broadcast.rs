@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Operation, all_equal, sent_bytes, united};
+use super::{Operation, all_equal, ground, sent_bytes, united};
 use crate::arena::Arena;
 use crate::epochs::{Joined, inseparable, is_adjacent, spans};
 use crate::filters::Filters;
@@ -218,11 +218,8 @@ pub(crate) fn grade(
             vec!["followed by chunks of its content, as messages cut it differently"],
         );
     }
-    if messages.iter().any(|&id| provenance.inferred[id as usize]) {
-        return (
-            Confidence::Likely,
-            vec!["parts of messages are told by their addresses"],
-        );
+    if let Some(why) = ground(provenance, messages).1 {
+        return (Confidence::Likely, vec![why]);
     }
     // Small numbers are equal by chance.
     let is_plain = |id: &u32| {

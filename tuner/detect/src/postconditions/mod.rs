@@ -15,6 +15,7 @@ use crate::arena::{Arena, Step};
 use crate::arithmetic::Operators;
 use crate::epochs::spans;
 use crate::model::finding::{Collective, Confidence};
+use crate::provenance::{Ground, Provenance};
 use crate::ranks::RankSet;
 
 /// Fewest ranks of a group: any message is a broadcast among two.
@@ -55,6 +56,21 @@ pub(crate) fn united<'a>(groups: impl IntoIterator<Item = &'a [u32]>) -> Vec<u32
 pub(crate) fn sent_bytes(arena: &Arena<'_>, messages: &[u32]) -> u64 {
     let bytes = messages.iter().map(|&id| arena.messages[id as usize].sent.bytes);
     bytes.fold(0, u64::saturating_add)
+}
+
+/// Weakest ground of the ropes of messages, and the words for it if it is not a checksum.
+pub(crate) fn ground(provenance: &Provenance, messages: &[u32]) -> (Ground, Option<&'static str>) {
+    let weakest = messages
+        .iter()
+        .map(|&id| provenance.grounds[id as usize])
+        .min()
+        .unwrap_or(Ground::Checksum);
+    let why = match weakest {
+        Ground::Checksum => None,
+        Ground::Chunks => Some("parts of messages are told by their addresses and by chunks of their content"),
+        Ground::Addresses => Some("parts of messages are told by their addresses alone"),
+    };
+    (weakest, why)
 }
 
 /// True if all numbers are equal.

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use super::delivery::{Delivery, Stream};
 use super::layout::{Block, Layout, layout};
-use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, sent_bytes, united};
+use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, ground, sent_bytes, united};
 use crate::arena::{Arena, Step};
 use crate::epochs::{is_before, spans};
 use crate::filters::Filters;
 use crate::flows::View;
 use crate::model::finding::{Collective, Confidence, Reason};
-use crate::provenance::Provenance;
+use crate::provenance::{Ground, Provenance};
 
 /// Part of the bytes of its messages that must be data of the collective, of ropes and of chunks.
 const EXPLAINED: f64 = 0.95;
@@ -125,17 +125,15 @@ fn alltoalls(
     let repeats = found.len() > 1;
     let operation = |(deliveries, messages): (Vec<&Delivery>, Vec<u32>)| {
         let mut why = vec!["every rank has other data for every other rank, and they come there"];
-        let is_inferred = messages.iter().any(|&id| provenance.inferred[id as usize]);
-        if is_inferred {
-            why.push("parts of messages are told by their addresses");
-        }
+        let (ground, words) = ground(provenance, &messages);
+        why.extend(words);
         if view == View::Chunks {
             why.push("followed by chunks of its content, as messages cut it differently");
         }
         if !repeats {
             why.push("it occurs once");
         }
-        let is_sure = repeats && !is_inferred && view == View::Own;
+        let is_sure = repeats && ground == Ground::Checksum && view == View::Own;
         Operation {
             collective: Collective::Alltoall,
             group: stream.group.clone(),
@@ -207,6 +205,11 @@ fn stars(
             why.push("the root shows its own block");
         } else {
             why.push("the root's own block travels in no message");
+        }
+        let (ground, words) = ground(provenance, &messages);
+        why.extend(words);
+        if ground == Ground::Addresses {
+            confidence = Confidence::Possible;
         }
         found.push(Operation {
             collective,

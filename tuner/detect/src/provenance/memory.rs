@@ -1,21 +1,23 @@
 //! Memory of a rank: which data lie at which addresses, as far as messages told.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::{Datum, Rope, Segment, slice};
-use crate::model::trace::Payload;
+use crate::model::trace::{Chunk, Payload};
 
 /// Pieces that are remembered, for each rank of the communicator.
 const PIECES_A_RANK: usize = 4;
 
 /// Data at an address.
 #[derive(Debug, Clone)]
-struct Piece {
+struct Piece<'t> {
     bytes: u64,
     rope: Rope,
     /// CRC of all of it; `None` for what is left of a piece that was partly overwritten.
     crc: Option<u32>,
     prefix: Option<[u8; 16]>,
+    /// Chunks of all of it; none of what is left of a piece.
+    chunks: &'t [Chunk],
     step: u32,
 }
 
@@ -41,14 +43,14 @@ pub(super) struct Recent {
 }
 
 /// Memory of a rank.
-pub(super) struct Memory {
-    pieces: BTreeMap<u64, Piece>,
+pub(super) struct Memory<'t> {
+    pieces: BTreeMap<u64, Piece<'t>>,
     /// The latest pieces, the oldest first, without the same one twice.
     pub(super) recent: VecDeque<Recent>,
     most: usize,
 }
 
-impl Memory {
+impl<'t> Memory<'t> {
     pub(super) fn new(ranks: usize) -> Self {
         Self {
             pieces: BTreeMap::new(),
@@ -114,8 +116,37 @@ impl Memory {
         parts
     }
 
+    /// Bytes of chunks of received pieces that a payload should have at these addresses, and of those that it has. The first and the last chunk
+    /// of a piece end where it ends, and tell nothing.
+    pub(super) fn chunks(&self, payload: &Payload, is_received: impl Fn(&Rope) -> bool) -> (u64, u64) {
+        let begin = payload.address;
+        let end = begin.saturating_add(payload.bytes);
+        let known: HashSet<u64> = payload.chunks.iter().map(|chunk| chunk.hash).collect();
+        let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
+        let (mut expected, mut found) = (0_u64, 0_u64);
+        for (&at, piece) in self
+            .pieces
+            .range(first..end)
+            .filter(|(_, piece)| is_received(&piece.rope))
+        {
+            let inner = piece
+                .chunks
+                .get(1..piece.chunks.len().saturating_sub(1))
+                .unwrap_or_default();
+            for chunk in inner {
+                let from = at.saturating_add(chunk.offset);
+                if from < begin || from.saturating_add(chunk.bytes) > end {
+                    continue;
+                }
+                expected = expected.saturating_add(chunk.bytes);
+                found = found.saturating_add(if known.contains(&chunk.hash) { chunk.bytes } else { 0 });
+            }
+        }
+        (expected, found)
+    }
+
     /// Notes data at their address, over what was there.
-    pub(super) fn put(&mut self, step: u32, payload: &Payload, rope: &Rope) {
+    pub(super) fn put(&mut self, step: u32, payload: &'t Payload, rope: &Rope) {
         let begin = payload.address;
         let end = begin.checked_add(payload.bytes);
         if begin == 0 || end.is_none_or(|end| end <= begin) {
@@ -127,6 +158,7 @@ impl Memory {
             rope: rope.clone(),
             crc: Some(payload.crc32),
             prefix: Some(payload.prefix),
+            chunks: &payload.chunks,
             step,
         };
         self.pieces.insert(begin, piece);
@@ -142,6 +174,7 @@ impl Memory {
             rope: vec![segment],
             crc,
             prefix: None,
+            chunks: &[],
             step,
         };
         self.pieces.insert(address, piece);
@@ -163,6 +196,7 @@ impl Memory {
                     rope: slice(&old.rope, 0, begin - at),
                     crc: None,
                     prefix: old.prefix,
+                    chunks: &[],
                     step: old.step,
                 };
                 self.pieces.insert(at, left);
@@ -173,6 +207,7 @@ impl Memory {
                     rope: slice(&old.rope, end - at, piece_end - end),
                     crc: None,
                     prefix: None,
+                    chunks: &[],
                     step: old.step,
                 };
                 self.pieces.insert(end, right);

@@ -6,6 +6,7 @@ use kilter_detect::model::finding::{Confidence, Root};
 use crate::fixture::Rank;
 use crate::further_lookalikes as more;
 use crate::lookalikes as like;
+use crate::more_lookalikes as last;
 use crate::patterns::*;
 
 /// Collective that a program has.
@@ -132,12 +133,28 @@ fn personalised() -> Vec<Case> {
             TIMES,
         ),
         has("gather: linear, shown", gather::linear_shown, Gather, zero(), TIMES).at_least(Confidence::Certain),
-        has("gather: binomial", gather::binomial_tree, Gather, zero(), TIMES),
-        has("gather: chain", gather::chain, Gather, zero(), TIMES),
+        has("gather: binomial", gather::binomial_tree, Gather, zero(), TIMES).at_least(Confidence::Possible),
+        has(
+            "gather: binomial, large",
+            gather::binomial_tree_large,
+            Gather,
+            zero(),
+            TIMES,
+        ),
+        has("gather: chain", gather::chain, Gather, zero(), TIMES).at_least(Confidence::Possible),
+        has("gather: chain, large", gather::chain_large, Gather, zero(), TIMES),
         has("scatter: linear", scatter::linear, Scatter, Root::One(1), TIMES),
         has("scatter: linear, shown", scatter::linear_shown, Scatter, zero(), TIMES).at_least(Confidence::Certain),
-        has("scatter: binomial", scatter::binomial_tree, Scatter, zero(), TIMES),
-        has("scatter: chain", scatter::chain, Scatter, zero(), TIMES),
+        has("scatter: binomial", scatter::binomial_tree, Scatter, zero(), TIMES).at_least(Confidence::Possible),
+        has(
+            "scatter: binomial, large",
+            scatter::binomial_tree_large,
+            Scatter,
+            zero(),
+            TIMES,
+        ),
+        has("scatter: chain", scatter::chain, Scatter, zero(), TIMES).at_least(Confidence::Possible),
+        has("scatter: chain, large", scatter::chain_large, Scatter, zero(), TIMES),
         has("all-to-all: linear", alltoall::linear, Alltoall, Root::None, TIMES).at_least(Confidence::Certain),
         has("all-to-all: pairwise", alltoall::pairwise, Alltoall, Root::None, TIMES).at_least(Confidence::Certain),
         has("all-to-all: Bruck", alltoall::bruck, Alltoall, Root::None, 2),
@@ -322,6 +339,48 @@ fn further() -> Vec<Case> {
     ]
 }
 
+/// Collectives as they stand in programs, written last.
+fn of_programs() -> Vec<Case> {
+    vec![
+        has(
+            "broadcast: count",
+            programs::broadcast_of_a_count,
+            Broadcast,
+            Root::One(0),
+            TIMES,
+        ),
+        has(
+            "gather: with oneself",
+            programs::gather_with_oneself,
+            Gather,
+            Root::One(0),
+            TIMES,
+        ),
+        has(
+            "all-to-all: store and forward",
+            programs::alltoall_by_store_and_forward,
+            Alltoall,
+            Root::None,
+            TIMES,
+        ),
+        has(
+            "allgather: neighbours",
+            programs::allgather_by_neighbours,
+            Allgather,
+            Root::None,
+            TIMES,
+        )
+        .on(&[4, 8]),
+        has(
+            "barrier: there and back",
+            programs::barrier_there_and_back,
+            Barrier,
+            Root::None,
+            TIMES,
+        ),
+    ]
+}
+
 /// Programs with one kind of collective each, and the nested one with two.
 pub(crate) fn collectives() -> Vec<Case> {
     let mut all = broadcasts();
@@ -329,6 +388,7 @@ pub(crate) fn collectives() -> Vec<Case> {
     all.extend(to_all());
     all.extend(reductions());
     all.extend(further());
+    all.extend(of_programs());
     let mut nested = has("broadcast: nested", broadcast::nested, Broadcast, Root::One(0), 1);
     nested.expected.push(Expected {
         collective: Broadcast,
@@ -379,5 +439,13 @@ pub(crate) fn lookalikes() -> Vec<Case> {
         none("relay", more::relay),
         none("shift of new blocks", more::shift_of_new_blocks),
         none("logs", more::logs),
+        none("merge tree", last::merge_tree),
+        none("averages", last::averages),
+        none("counters", last::counters),
+        none("adding token", last::adding_token),
+        none("subscriptions", last::subscriptions),
+        none("checkpoints", last::checkpoints),
+        none("columns in turn", last::columns_in_turn),
+        none("stencil of equal borders", last::stencil_of_equal_borders),
     ]
 }

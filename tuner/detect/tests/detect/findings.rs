@@ -108,6 +108,21 @@ fn recurring_sets_of_ranks_are_found() {
 }
 
 #[test]
+fn rows_and_columns_of_a_grid_are_found_on_one_communicator() {
+    let detection = detect(&on_world(9, &crate::patterns::programs::rows_and_columns));
+    let shown: Vec<String> = detection.findings.iter().map(crate::table::shown).collect();
+    assert_eq!(shown.len(), 6, "{shown:#?} {:?}", detection.filtered);
+    for finding in &detection.findings {
+        assert_eq!(
+            (finding.collective, finding.instances.len()),
+            (Collective::Broadcast, 6),
+            "{shown:#?}"
+        );
+        assert_eq!((finding.ranks.len(), &finding.root), (3, &Root::Varies), "{shown:#?}");
+    }
+}
+
+#[test]
 fn gathers_and_exchanges_among_recurring_sets_are_found() {
     let program = |rank: &mut Rank| {
         let (row, column) = (rank.rank / 4, rank.rank % 4);

@@ -7,6 +7,7 @@ mod findings;
 mod fixture;
 mod further_lookalikes;
 mod lookalikes;
+mod more_lookalikes;
 mod nonsense;
 mod panels;
 mod patterns;

@@ -66,7 +66,7 @@ pub(crate) fn bruck(rank: &mut Rank) {
 /// A gather to rank 0, and a broadcast of all blocks.
 pub(crate) fn gather_and_broadcast(rank: &mut Rank) {
     for time in 0..TIMES {
-        gather::binomial_once(rank, time);
+        gather::binomial_once(rank, time, BLOCK);
         broadcast::binomial_from(rank, 0, u64::MAX, 0..rank.size as usize * BLOCK);
     }
 }

@@ -31,16 +31,18 @@ pub(crate) fn linear_shown(rank: &mut Rank) {
 
 /// Subtrees grow: each rank sends its own block and those of its subtree.
 pub(crate) fn binomial_tree(rank: &mut Rank) {
-    for time in 0..TIMES {
-        binomial_once(rank, time);
-    }
+    (0..TIMES).for_each(|time| binomial_once(rank, time, BLOCK));
 }
 
-pub(crate) fn binomial_once(rank: &mut Rank, time: u64) {
+pub(crate) fn binomial_tree_large(rank: &mut Rank) {
+    (0..TIMES).for_each(|time| binomial_once(rank, time, 9000));
+}
+
+pub(crate) fn binomial_once(rank: &mut Rank, time: u64, bytes: usize) {
     let (parent, mut children) = binomial(rank.rank, rank.size);
-    rank.fill(block(rank.rank, BLOCK), time);
+    rank.fill(block(rank.rank, bytes), time);
     children.reverse();
-    let range = |first: u32, count: u32| first as usize * BLOCK..(first + count) as usize * BLOCK;
+    let range = |first: u32, count: u32| first as usize * bytes..(first + count) as usize * bytes;
     let mut count = 1;
     for (child, ranks) in children {
         rank.receive(child, 1, range(child, ranks));
@@ -53,14 +55,22 @@ pub(crate) fn binomial_once(rank: &mut Rank, time: u64) {
 
 /// From the last rank on, each adds its block in front of those it received.
 pub(crate) fn chain(rank: &mut Rank) {
+    chain_of(rank, BLOCK);
+}
+
+pub(crate) fn chain_large(rank: &mut Rank) {
+    chain_of(rank, 9000);
+}
+
+fn chain_of(rank: &mut Rank, bytes: usize) {
     for time in 0..TIMES {
-        rank.fill(block(rank.rank, BLOCK), time);
-        let end = rank.size as usize * BLOCK;
+        rank.fill(block(rank.rank, bytes), time);
+        let end = rank.size as usize * bytes;
         if rank.rank + 1 < rank.size {
-            rank.receive(rank.rank + 1, 1, (rank.rank as usize + 1) * BLOCK..end);
+            rank.receive(rank.rank + 1, 1, (rank.rank as usize + 1) * bytes..end);
         }
         if rank.rank > 0 {
-            rank.send(rank.rank - 1, 1, rank.rank as usize * BLOCK..end);
+            rank.send(rank.rank - 1, 1, rank.rank as usize * bytes..end);
         }
     }
 }

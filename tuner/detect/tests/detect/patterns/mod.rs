@@ -6,6 +6,7 @@ pub(crate) mod barrier;
 pub(crate) mod broadcast;
 pub(crate) mod gather;
 pub(crate) mod panels;
+pub(crate) mod programs;
 pub(crate) mod reduction;
 pub(crate) mod scatter;
 pub(crate) mod variants;
