@@ -1,0 +1,242 @@
+//! Detection: communicators one beside the other, postconditions from those that say most to those that say least.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::arena::{Arena, arenas};
+use crate::epochs::site_groups;
+use crate::filters::Filters;
+use crate::findings::{Found, findings};
+use crate::flows::{Flow, View, flows};
+use crate::matching::matched;
+use crate::model::finding::{Confidence, Detection, Reason};
+use crate::model::trace::Trace;
+use crate::postconditions::broadcast::{self, Spread};
+use crate::postconditions::delivery::{Stream, streams};
+use crate::postconditions::origin::Origins;
+use crate::postconditions::{
+    FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_interleaved, personalised, reduction,
+};
+use crate::provenance::{Belief, Provenance, follow};
+use crate::ranks::RankSet;
+use crate::safety;
+
+/// Finds collectives among the messages of a trace.
+#[must_use]
+pub fn detect(trace: &Trace) -> Detection {
+    let matched = matched(trace);
+    let arenas = arenas(&matched);
+    let searched: Vec<(Vec<Operation>, Filters)> = arenas.par_iter().map(search).collect();
+    let mut filters = Filters::default();
+    let mut all: Vec<(&Arena<'_>, Found)> = Vec::new();
+    for (arena, (operations, counts)) in arenas.iter().zip(searched) {
+        filters.join(&counts);
+        all.extend(findings(arena, operations).into_iter().map(|found| (arena, found)));
+    }
+    all.par_iter_mut()
+        .for_each(|(arena, found)| safety::judge(&matched, arena, found));
+    let mut findings: Vec<_> = all.into_iter().map(|(_, found)| found.finding).collect();
+    findings.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.sites.cmp(&b.sites)));
+    Detection {
+        findings,
+        filtered: filters.counts,
+        doubts: matched.doubts,
+    }
+}
+
+/// Search of one communicator.
+struct Search<'a, 't> {
+    arena: &'a Arena<'t>,
+    checked: Provenance,
+    inferred: Provenance,
+    origins: Origins,
+    /// Messages that are explained.
+    used: Vec<bool>,
+    found: Vec<Operation>,
+    filters: Filters,
+}
+
+fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
+    let mut filters = Filters::default();
+    if arena.size < FEWEST_RANKS {
+        filters.count(Reason::TooFewRanks);
+        return (Vec::new(), filters);
+    }
+    let reductions = reduction::operations(arena, &mut filters);
+    let (sure, possible): (Vec<_>, Vec<_>) = reductions
+        .into_iter()
+        .partition(|one| one.confidence > Confidence::Possible);
+    let mut search = Search {
+        arena,
+        checked: follow(arena, Belief::Checked),
+        inferred: follow(arena, Belief::Inferred),
+        origins: Origins::new(arena),
+        used: vec![false; arena.messages.len()],
+        found: Vec::new(),
+        filters,
+    };
+    search.accept(sure);
+    search.everyone();
+    search.personalised(View::Own, Belief::Checked);
+    search.personalised(View::Own, Belief::Inferred);
+    search.subsets();
+    let by_chunks = search.whole(View::Chunks, Belief::Checked);
+    search.accept(by_chunks);
+    search.personalised(View::Chunks, Belief::Checked);
+    broadcast::count_constant(arena, &search.used, &mut search.filters);
+    let barriers = barrier::operations(arena, &search.used, &mut search.filters);
+    search.accept(barriers);
+    let is_free = |one: &Operation| !one.messages.iter().any(|&id| search.used[id as usize]);
+    let possible = possible.into_iter().filter(is_free).collect();
+    search.accept(possible);
+    (search.found, search.filters)
+}
+
+impl Search<'_, '_> {
+    fn accept(&mut self, operations: Vec<Operation>) {
+        for one in operations {
+            // What one postcondition explained is not explained again.
+            if one.messages.iter().any(|&id| self.used[id as usize]) {
+                continue;
+            }
+            one.messages.iter().for_each(|&id| self.used[id as usize] = true);
+            self.found.push(one);
+        }
+    }
+
+    fn provenance(&self, belief: Belief) -> &Provenance {
+        match belief {
+            Belief::Checked => &self.checked,
+            Belief::Inferred => &self.inferred,
+        }
+    }
+
+    fn flows(&mut self, view: View, belief: Belief) -> Vec<Flow> {
+        let (flows, too_fine) = flows(self.arena, self.provenance(belief), view, &self.used);
+        self.filters.add(Reason::TooManyPieces, too_fine);
+        flows
+    }
+
+    /// Broadcasts and allgathers among all ranks: by checked data or inferred ones, whichever explain more messages.
+    fn everyone(&mut self) {
+        let mut found = self.whole(View::Content, Belief::Checked);
+        let counted = std::mem::take(&mut self.filters);
+        found.extend(self.whole(View::Content, Belief::Inferred));
+        self.filters = counted;
+        found.sort_by_key(|one| Reverse((one.messages.len(), one.confidence)));
+        self.accept(found);
+    }
+
+    fn whole(&mut self, view: View, belief: Belief) -> Vec<Operation> {
+        let flows = self.flows(view, belief);
+        let mut spreads = broadcast::spreads(self.arena, &flows, &mut self.filters);
+        spreads.retain(|one| one.ranks.len() == self.arena.size);
+        let (groups, by_sites) = by_sites(self.arena, spreads);
+        let mut all = Vec::new();
+        for (sites, spreads) in by_sites {
+            let mut found = self.of_group(&spreads, sites, view, belief);
+            if view == View::Content {
+                found.retain(|one| !self.origins.contradict(self.arena, one));
+            }
+            found.retain(|one| {
+                let is_mixed = is_interleaved(self.arena, &groups, one);
+                self.filters.add(Reason::OverlappingEpochs, u64::from(is_mixed));
+                !is_mixed
+            });
+            all.extend(found);
+        }
+        all
+    }
+
+    fn of_group(&self, spreads: &[Spread], sites: u32, view: View, belief: Belief) -> Vec<Operation> {
+        let provenance = self.provenance(belief);
+        let candidates = broadcast::candidates(self.arena, spreads);
+        let (mut found, rest) = allgather::operations(self.arena, provenance, spreads, candidates, sites, view);
+        found.extend(broadcast::operations(
+            self.arena, provenance, spreads, &rest, sites, view,
+        ));
+        found
+    }
+
+    fn personalised(&mut self, view: View, belief: Belief) {
+        let flows = self.flows(view, belief);
+        for stream in streams(self.arena, self.provenance(belief), &flows, view) {
+            let mut filters = Filters::default();
+            let of = |stream: &Stream, filters: &mut Filters| {
+                personalised::operations(self.arena, self.provenance(belief), stream, view, filters)
+            };
+            // Where call sites are shared by several exchanges, tags may tell these apart.
+            let by_tag: Vec<Operation> = stream
+                .by_tag(self.arena)
+                .iter()
+                .flat_map(|part| of(part, &mut filters))
+                .collect();
+            let found = if by_tag.is_empty() {
+                filters = Filters::default();
+                of(&stream, &mut filters)
+            } else {
+                by_tag
+            };
+            self.filters.join(&filters);
+            self.accept(found);
+        }
+    }
+
+    /// Broadcasts and allgathers among sets of ranks that recur.
+    fn subsets(&mut self) {
+        let flows = self.flows(View::Content, Belief::Checked);
+        // Their reasons were counted for all ranks.
+        let mut spreads = broadcast::spreads(self.arena, &flows, &mut Filters::default());
+        spreads.retain(|one| one.ranks.len() < self.arena.size);
+        let (groups, by_sites) = by_sites(self.arena, spreads);
+        for (sites, spreads) in by_sites {
+            let mut by_ranks: BTreeMap<RankSet, Vec<Spread>> = BTreeMap::new();
+            for one in spreads {
+                by_ranks.entry(one.ranks.clone()).or_default().push(one);
+            }
+            let sets: Vec<RankSet> = by_ranks.keys().cloned().collect();
+            let are_apart =
+                sets.len() > 1 && (1..sets.len()).all(|at| sets[..at].iter().all(|one| one.is_disjoint(&sets[at])));
+            for (ranks, spreads) in by_ranks {
+                // Sets of neighbours share ranks; parts of a communicator are apart.
+                if sets.iter().any(|other| *other != ranks && other.common(&ranks) > 1) {
+                    self.filters.count(Reason::Neighbourhoods);
+                    continue;
+                }
+                let mut found = self.of_group(&spreads, sites, View::Content, Belief::Checked);
+                let before = found.len();
+                // What goes from one rank through another to a third may be of no use to the second.
+                found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));
+                self.filters.add(Reason::PassedOn, (before - found.len()) as u64);
+                found.retain(|one| !is_interleaved(self.arena, &groups, one));
+                if found.len() < FEWEST_RECURRENCES {
+                    self.filters.add(Reason::SubsetOnce, found.len() as u64);
+                    continue;
+                }
+                self.accept(found);
+            }
+        }
+    }
+}
+
+/// True if the second of two messages is sent by the receiver of the first.
+fn is_passed_on(arena: &Arena<'_>, operation: &Operation) -> bool {
+    let messages: Vec<_> = operation
+        .messages
+        .iter()
+        .map(|&id| arena.messages[id as usize])
+        .collect();
+    messages.windows(2).any(|pair| pair[0].to == pair[1].from)
+}
+
+/// Group of call sites of each message, and spreads by these groups.
+fn by_sites(arena: &Arena<'_>, spreads: Vec<Spread>) -> (Vec<u32>, BTreeMap<u32, Vec<Spread>>) {
+    let groups = site_groups(arena, spreads.iter().map(|one| one.hops.as_slice()));
+    let mut by_sites: BTreeMap<u32, Vec<Spread>> = BTreeMap::new();
+    for one in spreads {
+        by_sites.entry(groups[one.hops[0] as usize]).or_default().push(one);
+    }
+    (groups, by_sites)
+}

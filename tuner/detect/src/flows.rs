@@ -1,0 +1,166 @@
+//! Ways of data: the messages that carry one and the same piece, from where it was first to where it came last.
+
+use std::collections::HashMap;
+
+use crate::arena::Arena;
+use crate::provenance::Provenance;
+use crate::ranks::RankSet;
+
+/// Borders of pieces in one datum.
+const MOST_CUTS: usize = 8192;
+
+/// Pieces in messages, over all of an arena.
+const MOST_CARRIED: usize = 1 << 23;
+
+/// Pieces of data, and what makes two of them the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// Equal content is the same data, whoever has it.
+    Content,
+    /// Data of two ranks are two, even if they are equal.
+    Own,
+    /// Chunks with equal hashes are the same data, wherever they lie in messages.
+    Chunks,
+}
+
+/// Piece of data with the messages that carry it.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    /// Datum and beginning in it; of chunks, nothing.
+    pub(crate) datum: u32,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Messages in causal order.
+    pub(crate) hops: Vec<u32>,
+}
+
+/// Flows of an arena, and the data that were cut too finely.
+pub(crate) fn flows(arena: &Arena<'_>, provenance: &Provenance, view: View, used: &[bool]) -> (Vec<Flow>, u64) {
+    if view == View::Chunks {
+        return (of_chunks(arena, used), 0);
+    }
+    let key = |datum: u32| {
+        let one = &provenance.data[datum as usize];
+        if view == View::Content { one.class } else { datum }
+    };
+    // Equal bytes are not the same data.
+    let is_left_out = |id: usize| view == View::Content && arena.messages[id].sent.is_constant;
+    let is_followed = |id: usize| !used[id] && !is_left_out(id);
+    let mut cuts: HashMap<u32, Vec<u64>> = HashMap::new();
+    let followed: Vec<usize> = (0..arena.messages.len()).filter(|&id| is_followed(id)).collect();
+    for &id in &followed {
+        for segment in &provenance.ropes[id] {
+            let all = cuts.entry(key(segment.datum)).or_default();
+            all.push(segment.offset);
+            all.push(segment.offset + segment.bytes);
+        }
+    }
+    let mut too_fine = 0;
+    cuts.retain(|_, all| {
+        all.sort_unstable();
+        all.dedup();
+        too_fine += u64::from(all.len() > MOST_CUTS);
+        all.len() <= MOST_CUTS
+    });
+    let mut carried = 0;
+    let mut found: HashMap<(u32, u32), Flow> = HashMap::new();
+    for &id in &followed {
+        for segment in &provenance.ropes[id] {
+            let datum = key(segment.datum);
+            let Some(all) = cuts.get(&datum) else { continue };
+            let first = all.partition_point(|&cut| cut < segment.offset);
+            for at in first..all.len().saturating_sub(1) {
+                if all[at] >= segment.offset + segment.bytes {
+                    break;
+                }
+                carried += 1;
+                if carried > MOST_CARRIED {
+                    return (joined(found), too_fine + 1);
+                }
+                let flow = found.entry((datum, at as u32)).or_insert_with(|| Flow {
+                    datum,
+                    offset: all[at],
+                    bytes: all[at + 1] - all[at],
+                    hops: Vec::new(),
+                });
+                if flow.hops.last() != Some(&(id as u32)) {
+                    flow.hops.push(id as u32);
+                }
+            }
+        }
+    }
+    (joined(found), too_fine)
+}
+
+/// Flows whose neighbours take the same way are one.
+fn joined(found: HashMap<(u32, u32), Flow>) -> Vec<Flow> {
+    let mut sorted: Vec<_> = found.into_iter().collect();
+    sorted.sort_unstable_by_key(|(key, _)| *key);
+    let mut flows: Vec<(u32, Flow)> = Vec::new();
+    for ((datum, _), flow) in sorted {
+        match flows.last_mut() {
+            Some((before, last)) if *before == datum && last.hops == flow.hops => last.bytes += flow.bytes,
+            _ => flows.push((datum, flow)),
+        }
+    }
+    flows.into_iter().map(|(_, flow)| flow).collect()
+}
+
+/// Flows of chunks.
+fn of_chunks(arena: &Arena<'_>, used: &[bool]) -> Vec<Flow> {
+    let mut found: HashMap<(u64, u64), Flow> = HashMap::new();
+    let free = arena.messages.iter().enumerate().filter(|(id, _)| !used[*id]);
+    for (id, message) in free {
+        if !message.intact || message.sent.is_constant {
+            continue;
+        }
+        for chunk in &message.sent.chunks {
+            let flow = found.entry((chunk.hash, chunk.bytes)).or_insert_with(|| Flow {
+                datum: u32::MAX,
+                offset: 0,
+                bytes: chunk.bytes,
+                hops: Vec::new(),
+            });
+            if flow.hops.last() != Some(&(id as u32)) {
+                flow.hops.push(id as u32);
+            }
+        }
+    }
+    // Chunks that take the same way are one flow.
+    let mut ways: HashMap<Vec<u32>, Flow> = HashMap::new();
+    for flow in found.into_values() {
+        ways.entry(flow.hops.clone())
+            .and_modify(|one| one.bytes = one.bytes.saturating_add(flow.bytes))
+            .or_insert(flow);
+    }
+    let mut flows: Vec<Flow> = ways.into_values().collect();
+    flows.sort_unstable_by(|a, b| a.hops.cmp(&b.hops));
+    flows
+}
+
+/// Occurrences of a flow: the k-th message that carries it from one rank to another belongs to the k-th occurrence.
+pub(crate) fn occurrences(arena: &Arena<'_>, hops: &[u32]) -> Vec<Vec<u32>> {
+    let mut count: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut all: Vec<Vec<u32>> = Vec::new();
+    for &hop in hops {
+        let message = &arena.messages[hop as usize];
+        let at = count.entry((message.from, message.to)).or_default();
+        if all.len() <= *at {
+            all.resize(*at + 1, Vec::new());
+        }
+        all[*at].push(hop);
+        *at += 1;
+    }
+    all
+}
+
+/// Ranks that messages connect.
+pub(crate) fn participants(arena: &Arena<'_>, messages: &[u32]) -> RankSet {
+    let mut ranks = RankSet::new(arena.size);
+    for &id in messages {
+        let message = &arena.messages[id as usize];
+        ranks.insert(message.from);
+        ranks.insert(message.to);
+    }
+    ranks
+}

@@ -1,0 +1,4 @@
+//! Data that goes in and comes out.
+
+pub mod finding;
+pub mod trace;

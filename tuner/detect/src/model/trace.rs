@@ -1,0 +1,137 @@
+//! Traces: every message and collective call of every rank, with fingerprints of the data.
+
+use serde::{Deserialize, Serialize};
+
+/// Trace of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Ranks of `MPI_COMM_WORLD`.
+    pub ranks: usize,
+    /// Communicators that events speak of by index.
+    pub communicators: Vec<Communicator>,
+    /// Call sites that events speak of by index.
+    pub sites: Vec<Site>,
+    /// Events by rank of the world, in the order in which the rank made them.
+    pub events: Vec<Vec<Event>>,
+}
+
+/// Communicator of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Communicator {
+    /// Ranks of the world, in the order of the communicator's ranks.
+    pub members: Vec<u32>,
+    /// Name, for readers.
+    pub name: String,
+}
+
+/// Place in a program that makes a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Site {
+    /// Function; empty if it is not known.
+    pub function: String,
+    /// File of the source; empty if it is not known.
+    pub file: String,
+    /// Line of the file; 0 if it is not known.
+    pub line: u32,
+    /// Program or library that holds the call.
+    pub object: String,
+    /// Offset of the call in the object.
+    pub offset: u64,
+}
+
+/// Call of a rank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Entry, in nanoseconds of a clock that all ranks share.
+    pub begin_ns: u64,
+    /// Exit.
+    pub end_ns: u64,
+    /// Index of the call site.
+    pub site: u32,
+    /// Call and its arguments.
+    pub kind: Kind,
+}
+
+/// Calls that a trace holds. Peers are ranks of the communicator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Beginning of a send, blocking or not.
+    Send {
+        communicator: u32,
+        to: u32,
+        tag: i32,
+        payload: Payload,
+    },
+    /// Completion of a receive, blocking or not.
+    Receive {
+        communicator: u32,
+        from: u32,
+        tag: i32,
+        payload: Payload,
+        /// Time at which it was posted; the event's beginning for a blocking receive.
+        posted_ns: u64,
+    },
+    /// Probe for a message. A wild card is `None`.
+    Probe {
+        communicator: u32,
+        from: Option<u32>,
+        tag: Option<i32>,
+        found: bool,
+        blocking: bool,
+    },
+    /// Test of a request.
+    Test { found: bool },
+    /// Collective call.
+    Collective {
+        communicator: u32,
+        function: String,
+        root: Option<u32>,
+        bytes: u64,
+        blocking: bool,
+    },
+    /// Data that stay where they are, shown by `kilter_send_to_self`.
+    ToSelf { communicator: u32, payload: Payload },
+}
+
+/// Fingerprints of the packed bytes of a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payload {
+    /// Length.
+    pub bytes: u64,
+    /// CRC-32 with zlib's polynomial.
+    pub crc32: u32,
+    /// First bytes; those behind the end are 0.
+    pub prefix: [u8; 16],
+    /// Pieces whose borders depend on the content alone; none for short messages.
+    pub chunks: Vec<Chunk>,
+    /// Bytes of an element; 0 if elements differ.
+    pub element_bytes: u32,
+    /// Kind of the elements.
+    pub class: Class,
+    /// Address of the buffer in its rank's memory; 0 if the data do not lie in one piece.
+    pub address: u64,
+    /// True if all bytes are equal, or there is none.
+    pub is_constant: bool,
+}
+
+/// Piece of a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// Hash of its bytes.
+    pub hash: u64,
+    /// Beginning in the payload.
+    pub offset: u64,
+    /// Length.
+    pub bytes: u64,
+}
+
+/// Kinds of elements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Class {
+    #[default]
+    Byte,
+    Integer,
+    Real,
+    Complex,
+    Mixed,
+}

@@ -1,0 +1,307 @@
+//! Broadcast: data that one rank has in the beginning, and every rank in the end.
+//!
+//! A piece of data spreads: by whatever way, in whatever pieces. Spreads of the same root that are not separable, or that lie in memory one
+//! behind the other and follow each other at once, are one broadcast. It must account for all data of its messages: what the last rank of a
+//! chain gather sends visits every rank as well, but in messages that carry other data, too.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Operation, all_equal, ground, sent_bytes, united};
+use crate::arena::Arena;
+use crate::epochs::{Joined, inseparable, is_adjacent, spans};
+use crate::filters::Filters;
+use crate::flows::{Flow, View, occurrences, participants};
+use crate::model::finding::{Collective, Confidence, Reason};
+use crate::provenance::Provenance;
+use crate::ranks::RankSet;
+
+/// Ranks that may have the same data in the beginning, where a message is redundant.
+const MOST_ORIGINS: usize = 2;
+
+/// Messages that may carry a piece, for each rank: one to a root that joins pieces, and one from it.
+const MOST_HOPS_A_RANK: usize = 2;
+
+/// Part of the bytes of its messages that a broadcast explains: of ropes, and of chunks, whose borders break some.
+const EXPLAINED: f64 = 0.95;
+const EXPLAINED_BY_CHUNKS: f64 = 0.5;
+
+/// Occurrence of a piece of data that spreads.
+#[derive(Debug, Clone)]
+pub(crate) struct Spread {
+    pub(crate) ranks: RankSet,
+    /// Ranks that may be the root.
+    pub(crate) roots: Vec<u32>,
+    pub(crate) bytes: u64,
+    pub(crate) hops: Vec<u32>,
+}
+
+/// Roots of the messages that carry a piece: ranks that send it before they receive it, and from which it comes to all others.
+fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) {
+    let (mut sends, mut receives): (HashMap<u32, u32>, HashMap<u32, u32>) = (HashMap::new(), HashMap::new());
+    for &hop in hops {
+        let [(from, sent), (to, received)] = arena.ends(hop);
+        sends.entry(from).and_modify(|at| *at = sent.min(*at)).or_insert(sent);
+        receives
+            .entry(to)
+            .and_modify(|at| *at = received.min(*at))
+            .or_insert(received);
+    }
+    let begins = |(rank, sent): (&u32, &u32)| {
+        let is_first = receives.get(rank).is_none_or(|received| sent < received);
+        is_first.then_some(*rank)
+    };
+    let mut origins: Vec<u32> = sends.iter().filter_map(begins).collect();
+    origins.sort_unstable();
+    if origins.len() > MOST_ORIGINS {
+        return (Vec::new(), origins.len());
+    }
+    let reaches_all = |root: &u32| {
+        let mut has: HashMap<u32, u32> = HashMap::new();
+        for &hop in hops {
+            let [(from, sent), (to, received)] = arena.ends(hop);
+            if from == *root || has.get(&from).is_some_and(|since| *since < sent) {
+                has.entry(to).or_insert(received);
+            }
+        }
+        has.insert(*root, 0);
+        has.len() == ranks.len()
+    };
+    let count = origins.len();
+    // Two ranks may be the root where a message between them is redundant: they send it to each other.
+    if let [a, b] = origins[..] {
+        let goes = |from: u32, to: u32| {
+            let of = |hop: &u32| (arena.messages[*hop as usize].from, arena.messages[*hop as usize].to);
+            hops.iter().any(|hop| of(hop) == (from, to))
+        };
+        if !goes(a, b) || !goes(b, a) {
+            return (Vec::new(), count);
+        }
+    }
+    origins.retain(reaches_all);
+    (origins, count)
+}
+
+fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters) -> Option<Spread> {
+    let ranks = participants(arena, &hops);
+    if ranks.len() < super::FEWEST_RANKS || hops.len() > MOST_HOPS_A_RANK * ranks.len() {
+        return None;
+    }
+    let (roots, origins) = roots(arena, &hops, &ranks);
+    if roots.is_empty() {
+        if origins > 1 && ranks.len() == arena.size {
+            filters.count(Reason::SeveralRoots);
+        }
+        return None;
+    }
+    Some(Spread {
+        ranks,
+        roots,
+        bytes: flow.bytes,
+        hops,
+    })
+}
+
+/// Spreads among flows.
+pub(crate) fn spreads(arena: &Arena<'_>, flows: &[Flow], filters: &mut Filters) -> Vec<Spread> {
+    let mut all = Vec::new();
+    for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
+        let times = occurrences(arena, &flow.hops);
+        let several = times.len() > 1;
+        let found: Vec<Spread> = times
+            .into_iter()
+            .filter_map(|hops| spread(arena, flow, hops, filters))
+            .collect();
+        // Data that come in turn by different ways are the same piece all the same: one spread.
+        if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
+            let whole = spread(arena, flow, flow.hops.clone(), filters);
+            if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {
+                all.push(whole);
+                continue;
+            }
+        }
+        all.extend(found);
+    }
+    all
+}
+
+/// Counts what would be broadcasts of equal bytes.
+pub(crate) fn count_constant(arena: &Arena<'_>, used: &[bool], filters: &mut Filters) {
+    let mut by_content: BTreeMap<(u32, u64), Vec<u32>> = BTreeMap::new();
+    for (id, message) in (0..).zip(&arena.messages) {
+        if message.sent.is_constant && message.sent.bytes > 0 && !used[id as usize] {
+            by_content
+                .entry((message.sent.crc32, message.sent.bytes))
+                .or_default()
+                .push(id);
+        }
+    }
+    for hops in by_content.values() {
+        let whole = |hops: &Vec<u32>| participants(arena, hops).len() == arena.size;
+        let count = occurrences(arena, hops).iter().filter(|hops| whole(hops)).count();
+        filters.add(Reason::LowEntropy, count as u64);
+    }
+}
+
+/// Spreads with the indexes of those that an operation has.
+pub(crate) struct Candidate {
+    pub(crate) roots: Vec<u32>,
+    pub(crate) members: Vec<usize>,
+    pub(crate) messages: Vec<u32>,
+    pub(crate) bytes: u64,
+}
+
+/// Spreads on one group of ranks and one group of call sites, joined to what may be broadcasts.
+pub(crate) fn candidates(arena: &Arena<'_>, spreads: &[Spread]) -> Vec<Candidate> {
+    let mut by_root: BTreeMap<&[u32], Vec<usize>> = BTreeMap::new();
+    for (at, one) in spreads.iter().enumerate() {
+        by_root.entry(&one.roots).or_default().push(at);
+    }
+    let mut all = Vec::new();
+    for members in by_root.values() {
+        let tags = tag_groups(arena, spreads, members);
+        let nodes: Vec<&[u32]> = members.iter().map(|&at| spreads[at].hops.as_slice()).collect();
+        let components = inseparable(arena, &nodes);
+        let mut joined: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (at, &member) in members.iter().enumerate() {
+            joined.entry((components[at], tags[at])).or_default().push(member);
+        }
+        for members in joined.into_values() {
+            all.push(Candidate {
+                roots: spreads[members[0]].roots.clone(),
+                messages: united(members.iter().map(|&at| spreads[at].hops.as_slice())),
+                bytes: members.iter().map(|&at| spreads[at].bytes).fold(0, u64::saturating_add),
+                members,
+            });
+        }
+    }
+    all.sort_by(|a, b| a.messages.cmp(&b.messages));
+    all
+}
+
+/// Group of tags of each member: operations that are under way at once are told apart by their tags.
+fn tag_groups(arena: &Arena<'_>, spreads: &[Spread], members: &[usize]) -> Vec<usize> {
+    let mut sets = Joined::new(members.len());
+    let mut first: HashMap<i32, usize> = HashMap::new();
+    for (at, &member) in members.iter().enumerate() {
+        for &hop in &spreads[member].hops {
+            let known = *first.entry(arena.messages[hop as usize].tag).or_insert(at);
+            sets.join(known, at);
+        }
+    }
+    (0..members.len()).map(|at| sets.find(at)).collect()
+}
+
+/// True if the spreads of a candidate are all that its messages carry.
+pub(crate) fn explains(arena: &Arena<'_>, spreads: &[Spread], members: &[usize], messages: &[u32], view: View) -> bool {
+    let explained = members
+        .iter()
+        .map(|&at| spreads[at].bytes.saturating_mul(spreads[at].hops.len() as u64));
+    let explained = explained.fold(0, u64::saturating_add);
+    let part = if view == View::Chunks {
+        EXPLAINED_BY_CHUNKS
+    } else {
+        EXPLAINED
+    };
+    explained as f64 >= part * sent_bytes(arena, messages) as f64
+}
+
+/// Grade of data that spread by these messages.
+pub(crate) fn grade(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    messages: &[u32],
+    view: View,
+) -> (Confidence, Vec<&'static str>) {
+    if view == View::Chunks {
+        return (
+            Confidence::Likely,
+            vec!["followed by chunks of its content, as messages cut it differently"],
+        );
+    }
+    if let Some(why) = ground(provenance, messages).1 {
+        return (Confidence::Likely, vec![why]);
+    }
+    // Small numbers are equal by chance.
+    let is_plain = |id: &u32| {
+        let payload = arena.messages[*id as usize].sent;
+        payload.bytes <= 8 && payload.prefix.iter().filter(|byte| **byte != 0).count() <= 1
+    };
+    if messages.iter().any(is_plain) {
+        return (Confidence::Likely, vec!["the data are a small number"]);
+    }
+    (Confidence::Certain, Vec::new())
+}
+
+/// Broadcasts among candidates.
+pub(crate) fn operations(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    spreads: &[Spread],
+    candidates: &[Candidate],
+    sites: u32,
+    view: View,
+) -> Vec<Operation> {
+    let mut all: Vec<Operation> = Vec::new();
+    for one in candidates {
+        if !explains(arena, spreads, &one.members, &one.messages, view) {
+            continue;
+        }
+        let (mut confidence, mut why) = grade(arena, provenance, &one.messages, view);
+        why.insert(0, "every byte that the root has reaches every rank");
+        if one.roots.len() > 1 {
+            confidence = confidence.min(Confidence::Likely);
+            why.push("a redundant message leaves open which rank is the root");
+        }
+        let operation = Operation {
+            collective: Collective::Broadcast,
+            group: spreads[one.members[0]].ranks.clone(),
+            roots: one.roots.clone(),
+            messages: one.messages.clone(),
+            bytes: one.bytes,
+            varied: false,
+            sites,
+            confidence,
+            why,
+            operators: 0,
+        };
+        match all.last_mut() {
+            Some(last) if is_segment_after(arena, last, &operation) => {
+                last.messages = united([last.messages.as_slice(), &operation.messages]);
+                last.bytes = last.bytes.saturating_add(operation.bytes);
+                last.confidence = last.confidence.min(operation.confidence);
+                if !last.why.contains(&SEGMENTS) {
+                    last.why.push(SEGMENTS);
+                }
+            }
+            _ => all.push(operation),
+        }
+    }
+    all
+}
+
+const SEGMENTS: &str = "it is sent in segments that lie one behind the other";
+
+/// True if a broadcast brings the data that lie, on every rank, behind those of the one before, and follows it at once.
+fn is_segment_after(arena: &Arena<'_>, before: &Operation, after: &Operation) -> bool {
+    if before.roots != after.roots || before.group != after.group {
+        return false;
+    }
+    let ends = |operation: &Operation| {
+        let mut ends: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+        for &id in &operation.messages {
+            let message = &arena.messages[id as usize];
+            let span = |address: u64| (address, address.saturating_add(message.sent.bytes));
+            ends.entry(message.from).or_default().push(span(message.sent.address));
+            ends.entry(message.to).or_default().push(span(message.received.address));
+        }
+        ends
+    };
+    let (old, new) = (ends(before), ends(after));
+    let adjoins = |(rank, spans): (&u32, &Vec<(u64, u64)>)| {
+        let begin = spans.iter().map(|span| span.0).min();
+        let is_one_place = all_equal(spans.iter().map(|span| span.0));
+        let end = old.get(rank).and_then(|spans| spans.iter().map(|span| span.1).max());
+        is_one_place && begin == end
+    };
+    new.iter().all(adjoins) && is_adjacent(&spans(arena, &before.messages), &spans(arena, &after.messages))
+}

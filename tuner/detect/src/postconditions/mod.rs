@@ -1,0 +1,96 @@
+//! Postconditions: what the data of a group of messages must have reached for the group to be a collective.
+
+pub(crate) mod allgather;
+pub(crate) mod barrier;
+pub(crate) mod broadcast;
+pub(crate) mod delivery;
+pub(crate) mod layout;
+pub(crate) mod origin;
+pub(crate) mod personalised;
+pub(crate) mod reduction;
+
+use std::collections::BTreeSet;
+
+use crate::arena::{Arena, Step};
+use crate::arithmetic::Operators;
+use crate::epochs::spans;
+use crate::model::finding::{Collective, Confidence};
+use crate::provenance::{Ground, Provenance};
+use crate::ranks::RankSet;
+
+/// Fewest ranks of a group: any message is a broadcast among two.
+pub(crate) const FEWEST_RANKS: usize = 3;
+
+/// Fewest occurrences on a part of a communicator.
+pub(crate) const FEWEST_RECURRENCES: usize = 3;
+
+/// Occurrence of a collective.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    pub(crate) collective: Collective,
+    pub(crate) group: RankSet,
+    /// Ranks that may be the root; none for collectives without one.
+    pub(crate) roots: Vec<u32>,
+    /// Messages, ascending.
+    pub(crate) messages: Vec<u32>,
+    pub(crate) bytes: u64,
+    /// True if the blocks of the ranks differ in length.
+    pub(crate) varied: bool,
+    /// Group of call sites.
+    pub(crate) sites: u32,
+    pub(crate) confidence: Confidence,
+    pub(crate) why: Vec<&'static str>,
+    /// Operators of a reduction that the values allow.
+    pub(crate) operators: Operators,
+}
+
+/// Messages of several groups, ascending, each once.
+pub(crate) fn united<'a>(groups: impl IntoIterator<Item = &'a [u32]>) -> Vec<u32> {
+    let mut all: Vec<u32> = groups.into_iter().flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Sum of the bytes of messages.
+pub(crate) fn sent_bytes(arena: &Arena<'_>, messages: &[u32]) -> u64 {
+    let bytes = messages.iter().map(|&id| arena.messages[id as usize].sent.bytes);
+    bytes.fold(0, u64::saturating_add)
+}
+
+/// Weakest ground of the ropes of messages, and the words for it if it is not a checksum.
+pub(crate) fn ground(provenance: &Provenance, messages: &[u32]) -> (Ground, Option<&'static str>) {
+    let weakest = messages
+        .iter()
+        .map(|&id| provenance.grounds[id as usize])
+        .min()
+        .unwrap_or(Ground::Checksum);
+    let why = match weakest {
+        Ground::Checksum => None,
+        Ground::Chunks => Some("parts of messages are told by their addresses and by chunks of their content"),
+        Ground::Addresses => Some("parts of messages are told by their addresses alone"),
+    };
+    (weakest, why)
+}
+
+/// True if all numbers are equal.
+pub(crate) fn all_equal(mut numbers: impl Iterator<Item = u64>) -> bool {
+    numbers.next().is_none_or(|first| numbers.all(|one| one == first))
+}
+
+/// True if ranks exchange other messages, by the same call sites and with the same tags, while they are at an operation: it is none of its own.
+pub(crate) fn is_interleaved(arena: &Arena<'_>, groups: &[u32], operation: &Operation) -> bool {
+    let key = |id: u32| (groups[id as usize], arena.messages[id as usize].tag);
+    let keys: BTreeSet<(u32, i32)> = operation.messages.iter().map(|&id| key(id)).collect();
+    let others = spans(arena, &operation.messages)
+        .into_iter()
+        .flat_map(|(rank, (first, last))| {
+            let steps = &arena.steps_of[rank as usize][first as usize..=last as usize];
+            steps.iter().filter_map(|&step| match arena.steps[step as usize] {
+                Step::Send(id) | Step::Receive(id) => Some(id),
+                Step::Own(..) => None,
+            })
+        });
+    let is_other = |id: u32| operation.messages.binary_search(&id).is_err() && keys.contains(&key(id));
+    others.into_iter().any(is_other)
+}

@@ -1,0 +1,289 @@
+//! What a finding says beside its name: who, where, how often, how long; and what is filtered or doubtful.
+
+use kilter_detect::detect;
+use kilter_detect::model::finding::{Collective, Confidence, Detection, Finding, Reason, Root};
+use kilter_detect::model::trace::{Event, Kind, Trace};
+
+use crate::fixture::{Program, Rank, on_part, on_world, trace};
+use crate::lookalikes;
+use crate::patterns::{broadcast, gather};
+
+/// The only finding of a detection.
+pub(crate) fn only(detection: &Detection) -> &Finding {
+    let shown: Vec<String> = detection.findings.iter().map(crate::table::shown).collect();
+    assert_eq!(shown.len(), 1, "{shown:#?} {:?}", detection.filtered);
+    &detection.findings[0]
+}
+
+#[test]
+fn a_finding_names_ranks_lines_and_times() {
+    let trace = on_part(4, &broadcast::flat);
+    let detection = detect(&trace);
+    let finding = only(&detection);
+    assert_eq!(finding.communicator, 1);
+    assert_eq!(finding.ranks, [0, 1, 2, 3]);
+    assert_eq!(finding.bytes, 96);
+    assert!(!finding.is_subset && finding.missing.is_empty());
+    // Two lines: where the root sends, and where the others receive.
+    let files: Vec<_> = finding
+        .sites
+        .iter()
+        .map(|&site| trace.sites[site as usize].file.clone())
+        .collect();
+    assert_eq!(files.len(), 2);
+    assert!(
+        files.iter().all(|file| file.ends_with("patterns/broadcast.rs")),
+        "{files:?}"
+    );
+    for instance in &finding.instances {
+        assert_eq!(instance.root, Some(2));
+        assert_eq!(instance.messages.len(), 3);
+        assert!(instance.messages.iter().all(|one| one.from == 2 && one.bytes == 96));
+        let first = instance.messages.iter().map(|one| one.sent_ns).min().unwrap();
+        let last = instance.messages.iter().map(|one| one.received_ns).max().unwrap();
+        assert_eq!((instance.begin_ns, instance.end_ns), (first, last));
+    }
+    let seconds: f64 = finding
+        .instances
+        .iter()
+        .map(|one| (one.end_ns - one.begin_ns) as f64 * 1e-9)
+        .sum();
+    assert!((finding.seconds - seconds).abs() < 1e-12 && seconds > 0.0);
+    assert_eq!(detection.doubts.matched, 9);
+}
+
+#[test]
+fn findings_are_ordered_by_seconds() {
+    let program = |rank: &mut Rank| {
+        gather::linear(rank);
+        broadcast::binomial_tree(rank);
+    };
+    let detection = detect(&on_world(7, &program));
+    let seconds: Vec<f64> = detection.findings.iter().map(|one| one.seconds).collect();
+    assert_eq!(
+        seconds.len(),
+        2,
+        "{:?} {:?}",
+        detection.findings.iter().map(crate::table::shown).collect::<Vec<_>>(),
+        detection.filtered
+    );
+    assert!(seconds[0] >= seconds[1], "{seconds:?}");
+}
+
+/// Rows and columns of a grid of two rows, all on one communicator.
+fn rows(rank: &mut Rank) {
+    let columns = rank.size / 2;
+    let (row, column) = (rank.rank / columns, rank.rank % columns);
+    for time in 0..4 {
+        if column == 0 {
+            rank.fill(0..72, time);
+            for to in 1..columns {
+                rank.send(row * columns + to, 1, 0..72);
+            }
+        } else {
+            rank.receive(row * columns, 1, 0..72);
+        }
+    }
+}
+
+#[test]
+fn recurring_sets_of_ranks_are_found() {
+    let detection = detect(&on_world(8, &rows));
+    let mut sets: Vec<_> = detection.findings.iter().map(|one| one.ranks.clone()).collect();
+    sets.sort();
+    assert_eq!(sets, [vec![0, 1, 2, 3], vec![4, 5, 6, 7]], "{:?}", detection.filtered);
+    for finding in &detection.findings {
+        assert!(finding.is_subset);
+        assert_eq!(
+            (finding.collective, finding.instances.len()),
+            (Collective::Broadcast, 4)
+        );
+        assert_eq!(finding.root, Root::One(finding.ranks[0]));
+        assert!(
+            finding.why.iter().any(|why| why.contains("4 of 8 ranks do so 4 times")),
+            "{:?}",
+            finding.why
+        );
+    }
+}
+
+#[test]
+fn rows_and_columns_of_a_grid_are_found_on_one_communicator() {
+    let detection = detect(&on_world(9, &crate::patterns::programs::rows_and_columns));
+    let shown: Vec<String> = detection.findings.iter().map(crate::table::shown).collect();
+    assert_eq!(shown.len(), 6, "{shown:#?} {:?}", detection.filtered);
+    for finding in &detection.findings {
+        assert_eq!(
+            (finding.collective, finding.instances.len()),
+            (Collective::Broadcast, 6),
+            "{shown:#?}"
+        );
+        assert_eq!((finding.ranks.len(), &finding.root), (3, &Root::Varies), "{shown:#?}");
+    }
+}
+
+#[test]
+fn gathers_and_exchanges_among_recurring_sets_are_found() {
+    let program = |rank: &mut Rank| {
+        let (row, column) = (rank.rank / 4, rank.rank % 4);
+        for time in 0..3 {
+            rank.fill(0..400, time);
+            if column == 0 {
+                for from in 1..4 {
+                    let at = 5000 + from as usize * 40;
+                    rank.receive(row * 4 + from, 1, at..at + 40);
+                }
+            } else {
+                rank.send(row * 4, 1, 0..40);
+            }
+            for places in 1..4 {
+                rank.send(
+                    row * 4 + (column + places) % 4,
+                    2,
+                    places as usize * 40..places as usize * 40 + 40,
+                );
+            }
+            for places in 1..4 {
+                let at = 1000 + places as usize * 40;
+                rank.receive(row * 4 + (column + 4 - places) % 4, 2, at..at + 40);
+            }
+        }
+    };
+    let detection = detect(&on_world(8, &program));
+    let count = |collective| {
+        detection
+            .findings
+            .iter()
+            .filter(|one| one.collective == collective && one.is_subset)
+            .count()
+    };
+    assert_eq!(
+        (count(Collective::Gather), count(Collective::Alltoall)),
+        (2, 2),
+        "{:?}",
+        detection.filtered
+    );
+    assert_eq!(detection.findings.len(), 4);
+}
+
+#[test]
+fn all_but_one_rank_are_an_incomplete_broadcast() {
+    let program = |rank: &mut Rank| {
+        for time in 0..3 {
+            if rank.rank == 0 {
+                rank.fill(0..72, time);
+                (1..rank.size - 1).for_each(|to| rank.send(to, 1, 0..72));
+            } else if rank.rank + 1 < rank.size {
+                rank.receive(0, 1, 0..72);
+            }
+        }
+    };
+    let detection = detect(&on_world(7, &program));
+    let finding = only(&detection);
+    assert_eq!((finding.ranks.len(), finding.missing.as_slice()), (6, [6].as_slice()));
+    assert!(finding.confidence < Confidence::Certain);
+}
+
+#[test]
+fn a_set_that_does_not_recur_is_counted_and_not_reported() {
+    let program = |rank: &mut Rank| {
+        if rank.rank == 0 {
+            rank.fill(0..72, 1);
+            (1..4).for_each(|to| rank.send(to, 1, 0..72));
+        } else if rank.rank < 4 {
+            rank.receive(0, 1, 0..72);
+        }
+    };
+    let detection = detect(&on_world(8, &program));
+    assert!(detection.findings.is_empty());
+    assert_eq!(
+        detection.filtered.get(&Reason::SubsetOnce),
+        Some(&1),
+        "{:?}",
+        detection.filtered
+    );
+}
+
+#[test]
+fn reasons_are_counted() {
+    let filtered = |program: &Program<'_>, reason: Reason| {
+        let detection = detect(&on_world(4, program));
+        assert!(detection.findings.is_empty());
+        assert!(
+            detection.filtered.get(&reason).is_some_and(|&count| count > 0),
+            "{reason:?}: {:?}",
+            detection.filtered
+        );
+    };
+    filtered(&lookalikes::ring_of_zeros, Reason::LowEntropy);
+    filtered(&lookalikes::ring_of_a_number, Reason::SeveralRoots);
+    filtered(&lookalikes::master_in_step, Reason::BufferReused);
+    filtered(&lookalikes::master_and_workers, Reason::UnequalCounts);
+    filtered(&lookalikes::neighbours_in_step, Reason::RepeatedPairs);
+    filtered(&lookalikes::pipeline, Reason::NoArithmetic);
+    filtered(&lookalikes::halo_of_one_cell, Reason::Neighbourhoods);
+    let two = detect(&on_world(2, &broadcast::binomial_tree));
+    assert!(two.findings.is_empty());
+    assert_eq!(two.filtered.get(&Reason::TooFewRanks), Some(&1));
+}
+
+#[test]
+fn the_operator_of_a_reduction_is_named() {
+    let detection = detect(&on_world(4, &crate::patterns::reduction::tree_shown));
+    assert_eq!(only(&detection).operators, ["MPI_SUM"]);
+}
+
+/// Receives of a trace.
+fn receives(trace: &mut Trace) -> Vec<&mut Event> {
+    let all = trace.events.iter_mut().flatten();
+    all.filter(|event| matches!(event.kind, Kind::Receive { .. })).collect()
+}
+
+#[test]
+fn data_that_differ_at_the_ends_are_doubted_and_the_rest_is_found() {
+    let mut trace = on_world(4, &broadcast::binomial_tree);
+    if let Kind::Receive { payload, .. } = &mut receives(&mut trace).remove(0).kind {
+        payload.crc32 ^= 1;
+    }
+    let detection = detect(&trace);
+    assert_eq!(detection.doubts.data_differ, 1);
+    assert_eq!(only(&detection).instances.len(), 2);
+}
+
+#[test]
+fn a_cancelled_send_does_not_shift_the_others() {
+    let mut trace = on_world(4, &broadcast::binomial_tree);
+    let first = trace.events[0][0].clone();
+    let mut cancelled = first.clone();
+    if let Kind::Send { payload, .. } = &mut cancelled.kind {
+        payload.crc32 ^= 0xffff;
+    }
+    trace.events[0].insert(0, cancelled);
+    let detection = detect(&trace);
+    assert_eq!((detection.doubts.sends_unmatched, detection.doubts.data_differ), (1, 0));
+    assert_eq!(only(&detection).instances.len(), 3);
+}
+
+#[test]
+fn communicators_do_not_mix() {
+    let world: Vec<u32> = (0..4).collect();
+    let turned: Vec<u32> = world.iter().rev().copied().collect();
+    let programs: [(u32, &Program<'_>); 2] = [(0, &broadcast::flat), (1, &broadcast::flat)];
+    let detection = detect(&trace(4, &[world, turned], &programs));
+    let mut communicators: Vec<u32> = detection.findings.iter().map(|one| one.communicator).collect();
+    communicators.sort_unstable();
+    assert_eq!(communicators, [0, 1]);
+    assert!(
+        detection
+            .findings
+            .iter()
+            .all(|one| one.root == Root::One(2) && one.instances.len() == 3)
+    );
+}
+
+#[test]
+fn findings_survive_json() {
+    let detection = detect(&on_world(7, &broadcast::redundant));
+    let text = serde_json::to_string(&detection).unwrap();
+    assert_eq!(serde_json::from_str::<Detection>(&text).unwrap(), detection);
+}

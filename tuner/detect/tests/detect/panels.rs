@@ -1,0 +1,59 @@
+//! Broadcasts of panels on grids of 1 x 4 and 2 x 4 ranks, where each row is a communicator.
+
+use kilter_detect::detect;
+use kilter_detect::model::finding::{Collective, Confidence, Replacement, Root};
+use kilter_detect::model::trace::Trace;
+
+use crate::fixture::{Program, Rank, on_world, trace};
+use crate::patterns::panels;
+
+fn on_rows(program: &Program<'_>) -> Trace {
+    let rows = [(0..8).collect(), vec![0, 2, 4, 6], vec![1, 3, 5, 7]];
+    trace(8, &rows, &[(1, program), (2, program)])
+}
+
+fn check(name: &str, trace: &Trace, rows: usize) {
+    let detection = detect(trace);
+    let shown: Vec<String> = detection.findings.iter().map(crate::table::shown).collect();
+    assert_eq!(shown.len(), rows, "{name}: {shown:#?} {:?}", detection.filtered);
+    for finding in &detection.findings {
+        assert_eq!(finding.collective, Collective::Broadcast, "{name}: {shown:#?}");
+        assert_eq!(finding.instances.len(), panels::PANELS as usize, "{name}: {shown:#?}");
+        assert_eq!(finding.root, Root::Varies, "{name}: {shown:#?}");
+        assert!(
+            finding.confidence >= Confidence::Likely && !finding.is_subset,
+            "{name}: {shown:#?}"
+        );
+        let roots: Vec<_> = finding.instances.iter().map(|one| one.root).collect();
+        assert_eq!(roots, [0, 1, 2, 3, 0, 1, 2, 3].map(Some), "{name}");
+        assert_eq!(
+            finding.replacement,
+            Replacement::Blocking("MPI_Bcast".to_owned()),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn all_six_variants_are_broadcasts_of_as_many_panels() {
+    let variants: [(&str, fn(&mut Rank)); 6] = [
+        ("increasing ring", panels::increasing_ring),
+        ("increasing ring, modified", panels::increasing_ring_modified),
+        ("two rings", panels::two_rings),
+        ("two rings, modified", panels::two_rings_modified),
+        ("long", panels::long),
+        ("long, modified", panels::long_modified),
+    ];
+    for (name, program) in variants {
+        check(name, &on_world(4, &program), 1);
+        check(name, &on_rows(&program), 2);
+    }
+}
+
+#[test]
+fn panels_that_are_looked_for_want_the_non_blocking_broadcast() {
+    let detection = detect(&on_world(4, &panels::increasing_ring_polled));
+    let finding = crate::findings::only(&detection);
+    assert_eq!(finding.instances.len(), panels::PANELS as usize);
+    assert_eq!(finding.replacement, Replacement::NonBlocking("MPI_Ibcast".to_owned()));
+}

@@ -1,0 +1,174 @@
+//! Any schedule will do: collectives by trees, orders and routes that are drawn.
+
+use std::ops::Range;
+
+use kilter_detect::detect;
+use kilter_detect::model::finding::{Collective, Confidence, Root};
+use proptest::prelude::*;
+
+use crate::findings::only;
+use crate::fixture::{Rank, on_world};
+
+/// Tree over ranks in a drawn order: each has one before it as its parent.
+#[derive(Debug, Clone)]
+struct Tree {
+    order: Vec<u32>,
+    /// Index in the order of the parent of each but the first.
+    parents: Vec<usize>,
+}
+
+impl Tree {
+    fn root(&self) -> u32 {
+        self.order[0]
+    }
+
+    fn parent(&self, rank: u32) -> Option<u32> {
+        let at = self.order.iter().position(|one| *one == rank).unwrap();
+        (at > 0).then(|| self.order[self.parents[at - 1]])
+    }
+
+    fn children(&self, rank: u32) -> Vec<u32> {
+        self.order
+            .iter()
+            .copied()
+            .filter(|one| self.parent(*one) == Some(rank))
+            .collect()
+    }
+
+    /// Ranks of a subtree, ascending.
+    fn below(&self, rank: u32) -> Vec<u32> {
+        let mut all = vec![rank];
+        for child in self.children(rank) {
+            all.extend(self.below(child));
+        }
+        all.sort_unstable();
+        all
+    }
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    (4..8_u32).prop_flat_map(|size| {
+        let order = Just((0..size).collect::<Vec<u32>>()).prop_shuffle();
+        let parents = (1..size as usize).map(|at| 0..at).collect::<Vec<Range<usize>>>();
+        (order, parents).prop_map(|(order, parents)| Tree { order, parents })
+    })
+}
+
+const BYTES: usize = 56;
+
+fn block(rank: u32) -> Range<usize> {
+    rank as usize * BYTES..(rank as usize + 1) * BYTES
+}
+
+/// Broadcast, and the ranks' own exchanges between its messages.
+fn broadcast(rank: &mut Rank, tree: &Tree, time: u64) {
+    match tree.parent(rank.rank) {
+        Some(parent) => rank.receive(parent, 1, 0..BYTES),
+        None => rank.fill(0..BYTES, time),
+    }
+    for child in tree.children(rank.rank) {
+        rank.send(child, 1, 0..BYTES);
+    }
+}
+
+/// Gather in which every rank sends each block that it has in a message of its own.
+fn gather(rank: &mut Rank, tree: &Tree, time: u64) {
+    rank.fill(block(rank.rank), time);
+    for child in tree.children(rank.rank) {
+        for below in tree.below(child) {
+            rank.receive(child, 1, block(below));
+        }
+    }
+    if let Some(parent) = tree.parent(rank.rank) {
+        for below in tree.below(rank.rank) {
+            rank.send(parent, 1, block(below));
+        }
+    }
+}
+
+fn scatter(rank: &mut Rank, tree: &Tree, time: u64) {
+    match tree.parent(rank.rank) {
+        Some(parent) => tree
+            .below(rank.rank)
+            .into_iter()
+            .for_each(|below| rank.receive(parent, 1, block(below))),
+        None => rank.fill(0..rank.size as usize * BYTES, time),
+    }
+    for child in tree.children(rank.rank) {
+        tree.below(child)
+            .into_iter()
+            .for_each(|below| rank.send(child, 1, block(below)));
+    }
+}
+
+fn allgather(rank: &mut Rank, tree: &Tree, time: u64) {
+    gather(rank, tree, time);
+    let all = 0..rank.size as usize * BYTES;
+    if let Some(parent) = tree.parent(rank.rank) {
+        rank.receive(parent, 2, all.clone());
+    }
+    for child in tree.children(rank.rank) {
+        rank.send(child, 2, all.clone());
+    }
+}
+
+/// Sum of numbers, which every rank shows.
+fn reduce(rank: &mut Rank, tree: &Tree, time: u64) {
+    rank.of(kilter_detect::model::trace::Class::Real, 8);
+    let own = (f64::from(rank.rank) * 1.7 + time as f64).sin();
+    rank.put(0, &[own, own * own + 2.0]);
+    rank.show(0..16);
+    for child in tree.children(rank.rank) {
+        rank.receive(child, 1, 64..80);
+        rank.combine(0..16, 64, |a, b| a + b);
+    }
+    match tree.parent(rank.rank) {
+        Some(parent) => rank.send(parent, 1, 0..16),
+        None => rank.show(0..16),
+    }
+}
+
+type Once = fn(&mut Rank, &Tree, u64);
+
+fn check(once: Once, tree: &Tree, collective: Collective, has_root: bool, least: Confidence) {
+    let program = |rank: &mut Rank| (0..3).for_each(|time| once(rank, tree, time));
+    let detection = detect(&on_world(tree.order.len() as u32, &program));
+    let finding = only(&detection);
+    assert_eq!(
+        (finding.collective, finding.instances.len()),
+        (collective, 3),
+        "{}",
+        crate::table::shown(finding)
+    );
+    assert_eq!(finding.root, if has_root { Root::One(tree.root()) } else { Root::None });
+    assert!(finding.confidence >= least, "{}", crate::table::shown(finding));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_broadcast_by_any_tree_is_found(tree in tree()) {
+        check(broadcast, &tree, Collective::Broadcast, true, Confidence::Certain);
+    }
+
+    #[test]
+    fn a_gather_by_any_tree_is_found(tree in tree()) {
+        check(gather, &tree, Collective::Gather, true, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_scatter_by_any_tree_is_found(tree in tree()) {
+        check(scatter, &tree, Collective::Scatter, true, Confidence::Likely);
+    }
+
+    #[test]
+    fn an_allgather_by_any_tree_is_found(tree in tree()) {
+        check(allgather, &tree, Collective::Allgather, false, Confidence::Likely);
+    }
+
+    #[test]
+    fn a_sum_by_any_tree_is_found(tree in tree()) {
+        check(reduce, &tree, Collective::Reduce, true, Confidence::Certain);
+    }
+}
