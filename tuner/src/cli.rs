@@ -8,6 +8,7 @@ mod apply;
 mod batch;
 mod benchmark;
 mod compare;
+mod detect;
 mod explain;
 mod generate;
 mod job;
@@ -29,6 +30,7 @@ pub use apply::Apply;
 pub use batch::Batch;
 pub use benchmark::Benchmark;
 pub use compare::{Compare, CompareFormat, Stage};
+pub use detect::Detect;
 pub use explain::Explain;
 pub use generate::Generate;
 pub use job::Job;
@@ -138,6 +140,10 @@ pub enum Command {
     /// `kilter trace -- mpirun -n 4 ./program` writes a directory with a file of each rank; `kilter trace show` prints what is in it, `kilter
     /// trace export --perfetto` makes a picture of it. Exit status: that of the program; 2 if its calls could not be recorded.
     Trace(Trace),
+    /// Find collectives that a traced program makes of messages by hand.
+    ///
+    /// Each finding has its call sites, its times, the reasons for it, and what may take its place. Exit status: 0 nothing found, 1 findings, 2 error.
+    Detect(Detect),
     /// Check every algorithm of a plugin for correct results on this library.
     ///
     /// Results are compared byte by byte with a sequential reference, and stored: `kilter tune` deploys only rows that passed.

@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-render", &[]),
     ("kilter-stats", &[]),
     ("kilter-advise", &["kilter-render"]),
-    ("kilter-detect", &[]),
+    ("kilter-detect", &["kilter-render"]),
     (
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
@@ -37,7 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "kilter-tracing",
-        &["kilter-profiling", "kilter-protocol", "kilter-render"],
+        &["kilter-detect", "kilter-profiling", "kilter-protocol", "kilter-render"],
     ),
     (
         "kilter-search",
@@ -114,6 +114,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-advise",
             "kilter-algorithms",
             "kilter-bench",
+            "kilter-detect",
             "kilter-emit",
             "kilter-model",
             "kilter-overlap",

@@ -21,6 +21,7 @@ mod postconditions;
 mod provenance;
 mod ranks;
 mod safety;
+pub mod text;
 
 pub use detect::detect;
 pub use model::finding::{Detection, Finding};

@@ -24,7 +24,7 @@ pub(super) fn run(typed: cli::Trace) -> anyhow::Result<Status> {
 }
 
 /// The trace in a directory, with lines of the source.
-fn read(directory: &Path) -> anyhow::Result<Trace> {
+pub(super) fn read(directory: &Path) -> anyhow::Result<Trace> {
     let mut trace = gather::gather(directory)?;
     places::resolve(&mut trace.sites);
     Ok(trace)

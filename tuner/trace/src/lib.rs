@@ -8,10 +8,11 @@
 //! * [`matching`]: sends and the receives that took their messages.
 //! * [`summary`]: what is shown of it; [`text`] and JSON render it.
 //! * [`events`]: every event on a line.
-//! * [`perfetto`]: export to the Perfetto viewer.
+//! * [`perfetto`]: export to the Perfetto viewer. [`detectable`]: what `kilter detect` reads.
 //!
 //! It records nothing itself: `plugins/tracer` does.
 
+pub mod detectable;
 pub mod events;
 pub mod gather;
 pub mod job;

@@ -1,0 +1,199 @@
+//! A trace as `kilter detect` reads it.
+//!
+//! A call that completes several receives becomes an event for each. Calls that looked for something and found nothing become one event, since
+//! what counts is that the program worked meanwhile. Messages to nobody, and those of processes outside of the world, are left out.
+
+use std::collections::HashMap;
+
+use kilter_detect::model::trace as detect;
+use kilter_detect::model::trace::{Class, Kind};
+
+use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, flag};
+
+/// The trace for the detector.
+#[must_use]
+pub fn of(trace: &Trace) -> detect::Trace {
+    let mut events = vec![Vec::new(); trace.world as usize];
+    for rank in &trace.ranks {
+        if let Some(own) = events.get_mut(rank.rank as usize) {
+            *own = of_rank(trace, rank);
+        }
+    }
+    detect::Trace {
+        ranks: trace.world as usize,
+        // A process outside of the world takes part in nothing that is looked for; its place stays, so that ranks keep their numbers.
+        communicators: trace
+            .communicators
+            .iter()
+            .map(|one| detect::Communicator {
+                members: one.members.iter().map(|member| member.unwrap_or(u32::MAX)).collect(),
+                name: one.name.clone(),
+            })
+            .collect(),
+        sites: trace.sites.iter().map(site).chain([detect::Site::default()]).collect(),
+        events,
+    }
+}
+
+/// A call site. The source has the form `FUNCTION (FILE:LINE)`.
+fn site(site: &Site) -> detect::Site {
+    let (function, place) = site.source.rsplit_once(" (").unwrap_or((site.source.as_str(), ""));
+    let (file, line) = place.trim_end_matches(')').rsplit_once(':').unwrap_or_default();
+    detect::Site {
+        function: if function.is_empty() {
+            site.symbol.clone()
+        } else {
+            function.to_owned()
+        },
+        file: file.to_owned(),
+        line: line.parse().unwrap_or(0),
+        object: site.module.rsplit('/').next().unwrap_or_default().to_owned(),
+        offset: site.offset,
+    }
+}
+
+fn of_rank(trace: &Trace, rank: &Rank) -> Vec<detect::Event> {
+    // Begin of each receive, by its operation.
+    let posted: HashMap<u64, u64> = rank
+        .events
+        .iter()
+        .flat_map(|event| event.parts.iter().map(move |part| (event, part)))
+        .filter(|(_, part)| part.role == Role::Posted)
+        .map(|(event, part)| (part.operation, event.begin_ns))
+        .collect();
+    let mut all = Vec::new();
+    for event in &rank.events {
+        let name = trace.function(event).trim_start_matches("MPI_");
+        let is_test = name.starts_with("Test");
+        if is_test {
+            let found = event.polls == 0;
+            all.push(made(trace, event, Kind::Test { found }));
+        }
+        let parts = event.parts.iter();
+        let kinds = parts.filter_map(|part| kind(name, event, part, &posted));
+        all.extend(kinds.map(|kind| made(trace, event, kind)));
+    }
+    all
+}
+
+fn made(trace: &Trace, event: &Event, kind: Kind) -> detect::Event {
+    detect::Event {
+        begin_ns: event.begin_ns,
+        end_ns: event.end_ns.max(event.begin_ns),
+        // The last site is the unknown one.
+        site: event.site.unwrap_or(trace.sites.len()) as u32,
+        kind,
+    }
+}
+
+fn kind(function: &str, event: &Event, part: &Part, posted: &HashMap<u64, u64>) -> Option<Kind> {
+    let communicator = part.communicator.checked_sub(1)?;
+    let rank = |peer: i32| u32::try_from(peer).ok();
+    match part.role {
+        Role::Send => Some(Kind::Send {
+            communicator,
+            to: rank(part.peer)?,
+            tag: part.tag,
+            payload: payload(part),
+        }),
+        Role::Received => Some(Kind::Receive {
+            communicator,
+            from: rank(part.peer)?,
+            tag: part.tag,
+            payload: payload(part),
+            posted_ns: posted.get(&part.operation).copied().unwrap_or(event.begin_ns),
+        }),
+        Role::Asked => Some(Kind::Probe {
+            communicator,
+            from: rank(part.peer),
+            tag: (part.tag != ANY_TAG).then_some(part.tag),
+            found: event.polls == 0,
+            blocking: matches!(function, "Probe" | "Mprobe"),
+        }),
+        Role::Collective => Some(Kind::Collective {
+            communicator,
+            function: function.to_owned(),
+            root: rank(part.peer),
+            bytes: part.bytes,
+            blocking: !function.starts_with('I'),
+        }),
+        _ => None,
+    }
+}
+
+fn payload(part: &Part) -> detect::Payload {
+    let class = match class_name(part.class) {
+        "byte" => Class::Byte,
+        "integer" | "logical" => Class::Integer,
+        "real" => Class::Real,
+        "complex" => Class::Complex,
+        _ => Class::Mixed,
+    };
+    let has = |bit: u8| part.flags & bit != 0;
+    let in_one_piece = !has(flag::PACKED);
+    detect::Payload {
+        bytes: part.bytes,
+        crc32: part.crc,
+        prefix: part.prefix,
+        chunks: part
+            .chunks
+            .iter()
+            .map(|chunk| detect::Chunk {
+                hash: u64::from(chunk.crc) << 32 | u64::from(chunk.bytes),
+                offset: chunk.offset,
+                bytes: u64::from(chunk.bytes),
+            })
+            .collect(),
+        element_bytes: if class == Class::Mixed { 0 } else { part.element_bytes },
+        class,
+        address: if in_one_piece { part.address } else { 0 },
+        // Data of which nothing is known shows nothing, as data of equal bytes does.
+        is_constant: part.bytes == 0 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn messages_keep_their_ends_their_data_and_their_sites() {
+        let trace = of(&fixture::trace());
+        assert_eq!((trace.ranks, trace.events.len()), (2, 2));
+        let Kind::Send { to, tag, payload, .. } = &trace.events[0][0].kind else {
+            panic!("{:?}", trace.events[0]);
+        };
+        assert_eq!((*to, *tag, payload.bytes, payload.crc32), (1, 5, 24, 9));
+        let Kind::Receive { from, .. } = &trace.events[1][0].kind else {
+            panic!("{:?}", trace.events[1]);
+        };
+        assert_eq!(*from, 0);
+        let site = &trace.sites[trace.events[0][0].site as usize];
+        assert_eq!((site.function.as_str(), site.object.as_str()), ("main", "solver"));
+    }
+
+    #[test]
+    fn a_line_of_the_source_is_taken_apart() {
+        let known = site(&Site {
+            module: "/home/user/xhpl".to_owned(),
+            offset: 7,
+            symbol: "HPL_bcast".to_owned(),
+            source: "HPL_bcast_1ring (src/HPL_1ring.c:152)".to_owned(),
+        });
+        assert_eq!(
+            (known.function.as_str(), known.file.as_str(), known.line),
+            ("HPL_bcast_1ring", "src/HPL_1ring.c", 152)
+        );
+        let unknown = site(&Site {
+            module: "xhpl".to_owned(),
+            offset: 7,
+            symbol: "HPL_bcast".to_owned(),
+            source: String::new(),
+        });
+        assert_eq!(
+            (unknown.function.as_str(), unknown.line, unknown.offset),
+            ("HPL_bcast", 0, 7)
+        );
+    }
+}
