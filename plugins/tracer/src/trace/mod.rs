@@ -71,6 +71,11 @@ pub(crate) fn enable(trace: Option<&'static Trace>) {
     }
 }
 
+/// Traces nothing more. Operations are not forgotten, for which MPI would have to run.
+pub(crate) fn stop() {
+    ACTIVE.store(std::ptr::null_mut(), Ordering::SeqCst);
+}
+
 /// The rank, as its files say it.
 pub(crate) struct Identity<'r> {
     pub(crate) rank: u32,
