@@ -36,6 +36,23 @@ int main(int argc, char **argv) {
     MEASURE("allreduce-two-communicators", MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, i & 1 ? other : MPI_COMM_SELF));
     MEASURE("send-to-nobody", MPI_Send(&in, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_SELF));
     MEASURE("test-of-nothing", MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    /* A message to itself, in three calls. */
+    char to[64] = {0}, from[64];
+    MEASURE("message-to-self-64-bytes", {
+        MPI_Irecv(from, 64, MPI_CHAR, 0, 1, MPI_COMM_SELF, &request);
+        MPI_Send(to, 64, MPI_CHAR, 0, 1, MPI_COMM_SELF);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    });
+    /* Long ones: what hashing takes, of bytes without a pattern. */
+    enum { LONG = 1 << 16 };
+    unsigned char *long_to = malloc(LONG), *long_from = malloc(LONG);
+    unsigned number = 1;
+    for (int i = 0; i < LONG; ++i) long_to[i] = (unsigned char)((number = number * 1664525u + 1013904223u) >> 24);
+    calls = calls / 100 + 1;
+    MEASURE("message-to-self-64-kibibytes",
+            MPI_Sendrecv(long_to, LONG, MPI_BYTE, 0, 1, long_from, LONG, MPI_BYTE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    free(long_to);
+    free(long_from);
     MPI_Comm_free(&other);
     MPI_Finalize();
     return 0;

@@ -44,16 +44,22 @@ pub(crate) enum Data<N> {
     Requests(N),
 }
 
-/// A call, as far as it is counted.
+/// What a call is counted as.
 #[derive(Clone, Copy)]
-pub(crate) struct Call<N> {
-    pub(crate) comm: Option<MPI_Comm>,
+pub(crate) struct Volume<N> {
     pub(crate) data: Data<N>,
     pub(crate) op: Option<MPI_Op>,
     /// Rank to which a message is sent.
     pub(crate) to: Option<i32>,
     /// Root, and what it passes instead of `data`.
     pub(crate) root: Option<(i32, Data<N>)>,
+}
+
+/// A call, as far as it is counted and traced. Both parts are apart, so that the one for the trace is never made where nothing is traced.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<N> {
+    pub(crate) comm: Option<MPI_Comm>,
+    pub(crate) volume: Volume<N>,
     /// What it does to messages and requests.
     pub(crate) act: Act,
 }
@@ -63,10 +69,12 @@ impl<N: Number> Call<N> {
     pub(crate) fn without_communicator(data: Data<N>) -> Call<N> {
         Call {
             comm: None,
-            data,
-            op: None,
-            to: None,
-            root: None,
+            volume: Volume {
+                data,
+                op: None,
+                to: None,
+                root: None,
+            },
             act: Act::NONE,
         }
     }
@@ -80,14 +88,15 @@ impl<N: Number> Call<N> {
     }
 
     #[inline]
-    pub(crate) fn to(self, to: i32) -> Call<N> {
-        Call { to: Some(to), ..self }
+    pub(crate) fn to(mut self, to: i32) -> Call<N> {
+        self.volume.to = Some(to);
+        self
     }
 
     /// The call sends its elements from this buffer.
     #[inline]
     pub(crate) fn sends(mut self, buffer: *const c_void, peer: i32, tag: i32) -> Call<N> {
-        if let Data::Elements(count, datatype) = self.data {
+        if let Data::Elements(count, datatype) = self.volume.data {
             self.act.sends = Some(Side::new(buffer, count, datatype, peer, tag));
         }
         self
@@ -132,16 +141,15 @@ impl<N: Number> Call<N> {
     }
 
     #[inline]
-    pub(crate) fn with(self, op: MPI_Op) -> Call<N> {
-        Call { op: Some(op), ..self }
+    pub(crate) fn with(mut self, op: MPI_Op) -> Call<N> {
+        self.volume.op = Some(op);
+        self
     }
 
     #[inline]
-    pub(crate) fn at_root(self, root: i32, data: Data<N>) -> Call<N> {
-        Call {
-            root: Some((root, data)),
-            ..self
-        }
+    pub(crate) fn at_root(mut self, root: i32, data: Data<N>) -> Call<N> {
+        self.volume.root = Some((root, data));
+        self
     }
 }
 
@@ -244,12 +252,12 @@ impl Begun {
                             counts,
                             (function, state),
                             (self.site, end.wrapping_sub(self.ticks)),
-                            &call,
+                            &call.volume,
                         );
                     }
                     if let Some(trace) = &tracer.trace {
                         let (bytes, class) = if function.is_collective() {
-                            amount(state, &call)
+                            amount(state, &call.volume)
                         } else {
                             (0, 0)
                         };
@@ -261,8 +269,8 @@ impl Begun {
                             end,
                             bytes,
                             class,
-                            operator: call.op.map_or(0, datatype::operator),
-                            root: call.root.map(|(root, _)| root),
+                            operator: call.volume.op.map_or(0, datatype::operator),
+                            root: call.volume.root.map(|(root, _)| root),
                         };
                         // A copy of its own leaves the rest of the call in registers where nothing is traced.
                         let act = call.act;
@@ -293,7 +301,7 @@ unsafe fn count<N: Number>(
     counts: &Counts,
     (function, state): (Function, Option<&State>),
     (site, ticks): (usize, u64),
-    call: &Call<N>,
+    call: &Volume<N>,
 ) {
     // SAFETY: by this function's contract.
     unsafe {
@@ -318,7 +326,7 @@ unsafe fn count<N: Number>(
 /// # Safety
 /// As for [`count`].
 #[inline]
-unsafe fn amount<N: Number>(state: Option<&State>, call: &Call<N>) -> (u64, u8) {
+unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) -> (u64, u8) {
     let data = match call.root {
         // Roots of intercommunicators are negative: `MPI_ROOT` passes what a root does, `MPI_PROC_NULL` nothing.
         Some((root, _)) if root == mpi_sys::MPI_PROC_NULL => Data::Nothing,

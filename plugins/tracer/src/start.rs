@@ -187,6 +187,7 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
 /// Writes the counts and ends the trace. Nothing at the second call, or in a child of the process.
 pub(crate) fn finish(finalized: bool) {
     ACTIVE.store(ptr::null_mut(), Ordering::SeqCst);
+    trace::stop();
     let Some(tracer) = TRACER.get() else { return };
     if tracer.process != std::process::id() || WRITTEN.swap(true, Ordering::SeqCst) {
         return;

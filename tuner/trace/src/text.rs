@@ -30,7 +30,8 @@ fn head(summary: &Summary) -> String {
     let _ = writeln!(
         out,
         "{}, {}, {}",
-        printable(&summary.library),
+        // What follows the version says how it was built.
+        printable(summary.library.split(',').next().unwrap_or_default()),
         count(summary.world as usize, "rank"),
         seconds(longest)
     );
@@ -46,7 +47,15 @@ fn head(summary: &Summary) -> String {
 }
 
 /// The columns of [`Counts`].
-const COUNTS: [&str; 7] = ["calls", "polls", "sent", "bytes", "received", "bytes", "collectives"];
+const COUNTS: [&str; 7] = [
+    "calls",
+    "polls",
+    "sent",
+    "sent bytes",
+    "received",
+    "received bytes",
+    "collectives",
+];
 
 fn fields(counts: &Counts) -> [String; 7] {
     [

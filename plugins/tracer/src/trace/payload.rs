@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kilter_mpi::{MPI_Datatype, constants, layout};
-use kilter_protocol::trace::digest::{Chunk, MOST_CHUNKS, digest};
+use kilter_protocol::trace::digest::{Chunk, digest};
 use kilter_protocol::trace::record::{Part, flag};
 
 use crate::datatype;
@@ -166,9 +166,6 @@ pub(crate) unsafe fn describe(
     match found {
         Some(found) => part.set(&found),
         None => part.flags |= flag::NOT_HASHED,
-    }
-    if scratch.chunks.len() >= MOST_CHUNKS {
-        part.flags |= flag::MORE_CHUNKS;
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Digest {
     pub prefix: [u8; PREFIX_BYTES],
     /// True if each 8 bytes are the same as the 8 before them.
     pub is_constant: bool,
+    /// True if there are more chunks than are kept.
+    pub more_chunks: bool,
 }
 
 /// Digest of a payload. Its chunks are put into `chunks`, whose memory is used again.
@@ -53,13 +55,12 @@ pub fn digest(payload: &[u8], chunks: &mut Vec<Chunk>) -> Digest {
         *to = *from;
     }
     let is_constant = payload.len() > 8 && payload.get(8..) == payload.get(..payload.len() - 8);
-    if payload.len() >= LEAST_CHUNKED && !is_constant {
-        cut(payload, chunks);
-    }
+    let more_chunks = payload.len() >= LEAST_CHUNKED && !is_constant && !cut(payload, chunks);
     Digest {
         crc: crc32fast::hash(payload),
         prefix,
         is_constant,
+        more_chunks,
     }
 }
 
@@ -70,37 +71,106 @@ pub fn sampling(bytes: usize) -> u32 {
     (bytes >> CUT_BITS).div_ceil(KEPT).max(1).next_power_of_two().ilog2()
 }
 
-fn cut(payload: &[u8], chunks: &mut Vec<Chunk>) {
+/// Puts the chunks that are kept into `chunks`; false if there are more than can be.
+fn cut(payload: &[u8], chunks: &mut Vec<Chunk>) -> bool {
     let mask = (1_u32 << sampling(payload.len())) - 1;
-    let mut begin = 0;
-    let mut keep = |end: usize| {
-        let Some(piece) = payload.get(begin..end).filter(|piece| !piece.is_empty()) else {
-            return true;
-        };
-        let crc = crc32fast::hash(piece);
-        if crc & mask == 0 {
-            chunks.push(Chunk {
-                offset: begin as u64,
-                bytes: u32::try_from(piece.len()).unwrap_or(u32::MAX),
-                crc,
-            });
-        }
-        begin = end;
-        chunks.len() < MOST_CHUNKS
+    // Each place of a chunk first holds an end. More ends than these come of data that repeat.
+    let most = MOST_CHUNKS + 4 * (payload.len() >> CUT_BITS);
+    if !ends(payload, most, chunks) {
+        chunks.clear();
+        return false;
+    }
+    chunks.sort_unstable_by_key(|end| end.offset);
+    let last = Chunk {
+        offset: payload.len() as u64,
+        bytes: 0,
+        crc: 0,
     };
-    let mut hash = 0_u64;
-    let (warming, rest) = payload.split_at(WINDOW.min(payload.len()));
-    for byte in warming {
-        hash = (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
-    }
-    for (end, byte) in (WINDOW..).zip(rest) {
-        // The hash of the bytes before `end`.
-        if hash >> (u64::BITS - CUT_BITS) == 0 && !keep(end) {
-            return;
+    chunks.push(last);
+    let mut begin = 0;
+    chunks.retain_mut(|chunk| {
+        let end = usize::try_from(chunk.offset).unwrap_or(usize::MAX);
+        let piece = payload.get(begin..end).unwrap_or_default();
+        *chunk = Chunk {
+            offset: begin as u64,
+            bytes: u32::try_from(piece.len()).unwrap_or(u32::MAX),
+            crc: crc32fast::hash(piece),
+        };
+        begin = end;
+        chunk.crc & mask == 0 && !piece.is_empty()
+    });
+    let fits = chunks.len() <= MOST_CHUNKS;
+    chunks.truncate(MOST_CHUNKS);
+    fits
+}
+
+/// Puts the ends of chunks into `found`, in any order; false if there are more than `most`.
+///
+/// The hash of a place depends on the bytes before it alone, so that quarters of the payload are gone through at the same time: steps in one quarter wait
+/// for each other, those in different ones do not.
+fn ends(payload: &[u8], most: usize, found: &mut Vec<Chunk>) -> bool {
+    const CUT: u64 = 1 << (u64::BITS - CUT_BITS);
+    let quarter = payload.len().saturating_sub(WINDOW) / 4;
+    let begins = [0, 1, 2, 3].map(|number| WINDOW + number * quarter);
+    let step = |hash: u64, byte: u8| (hash << 1).wrapping_add(GEAR[usize::from(byte)]);
+    let before = |begin: usize| {
+        let window = payload.get(begin - WINDOW..begin).unwrap_or_default();
+        window.iter().fold(0, |hash, byte| step(hash, *byte))
+    };
+    let [mut h1, mut h2, mut h3, mut h4] = begins.map(before);
+    let mut push = |at: usize| {
+        found.push(Chunk {
+            offset: at as u64,
+            bytes: 0,
+            crc: 0,
+        });
+        found.len() <= most
+    };
+    let mut at = 0;
+    while at < quarter {
+        // Blocks without an end leave everything in registers.
+        let block = |number: usize| -> &[u8] {
+            let begin = begins[number];
+            payload.get(begin + at..begin + quarter).unwrap_or_default()
+        };
+        let (one, two, three, four) = (block(0), block(1), block(2), block(3));
+        let mut passed = 0;
+        for (((one, two), three), four) in one.iter().zip(two).zip(three).zip(four) {
+            // The hashes of the bytes before this place of each quarter.
+            if h1 < CUT || h2 < CUT || h3 < CUT || h4 < CUT {
+                break;
+            }
+            h1 = step(h1, *one);
+            h2 = step(h2, *two);
+            h3 = step(h3, *three);
+            h4 = step(h4, *four);
+            passed += 1;
         }
-        hash = (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
+        at += passed;
+        if at >= quarter {
+            break;
+        }
+        for (hash, begin) in [h1, h2, h3, h4].into_iter().zip(begins) {
+            if hash < CUT && !push(begin + at) {
+                return false;
+            }
+        }
+        let byte = |number: usize| payload.get(begins[number] + at).copied().unwrap_or_default();
+        h1 = step(h1, byte(0));
+        h2 = step(h2, byte(1));
+        h3 = step(h3, byte(2));
+        h4 = step(h4, byte(3));
+        at += 1;
     }
-    keep(payload.len());
+    let mut hash = h4;
+    let rest = WINDOW + 4 * quarter;
+    for (at, byte) in (rest..).zip(payload.get(rest..).unwrap_or_default()) {
+        if hash < CUT && !push(at) {
+            return false;
+        }
+        hash = step(hash, *byte);
+    }
+    true
 }
 
 /// A random word for each byte.
@@ -212,11 +282,37 @@ mod tests {
         }
         assert!(!digest(&noise(5000, 4), &mut Vec::new()).is_constant);
         assert!(!digest(&[0; 8], &mut Vec::new()).is_constant);
-        // Whatever repeats, there is a bound.
-        let mut repeated = [1_u8; 12].repeat(1 << 16);
-        for (at, byte) in repeated.iter_mut().enumerate() {
-            *byte = (at % 12) as u8;
+    }
+
+    /// Ends by the definition: the hash of the 64 bytes before a place.
+    #[test]
+    fn ends_are_where_the_hash_of_the_bytes_before_says_so() {
+        for (bytes, seed) in [(256, 1), (257, 2), (1000, 3), (40_003, 4)] {
+            let payload = noise(bytes, seed);
+            let is_end = |at: &usize| {
+                let hash = payload[at - WINDOW..*at]
+                    .iter()
+                    .fold(0_u64, |hash, byte| (hash << 1).wrapping_add(GEAR[usize::from(*byte)]));
+                hash >> (u64::BITS - CUT_BITS) == 0
+            };
+            let expected: Vec<u64> = (WINDOW..bytes).filter(is_end).map(|at| at as u64).collect();
+            let all = chunks(&payload);
+            let ends: Vec<u64> = all.iter().skip(1).map(|chunk| chunk.offset).collect();
+            assert_eq!(ends, expected, "{bytes}");
         }
-        assert!(chunks(&repeated).len() <= MOST_CHUNKS);
+    }
+
+    #[test]
+    fn whatever_repeats_has_a_bound() {
+        let mut kept = Vec::new();
+        let mut bounded = 0;
+        for seed in 0..500 {
+            let repeated = noise(16, seed).repeat(1250);
+            let found = digest(&repeated, &mut kept);
+            assert!(kept.len() <= MOST_CHUNKS);
+            assert!(!found.more_chunks || kept.is_empty() || kept.len() == MOST_CHUNKS);
+            bounded += usize::from(found.more_chunks);
+        }
+        assert!(bounded > 0);
     }
 }

@@ -155,8 +155,9 @@ impl Space {
         let at = HEADER_WORDS + number * SEGMENT_WORDS;
         let words = self.words.get(at..at + SEGMENT_WORDS)?;
         self.lose(load(words, segment::CALLS));
-        for word in words {
-            word.store(0, Ordering::Release);
+        // Free, until it has its new number and no record.
+        for at in [segment::SEQUENCE, segment::CALLS, segment::RECORDS] {
+            store(words, at, 0, Ordering::Release);
         }
         Some(number)
     }
@@ -233,20 +234,30 @@ impl Space {
 }
 
 impl Stream {
-    /// Puts a record; false if it does not fit.
-    fn put(&mut self, record: &[u64]) -> bool {
-        let Some((first, rest)) = record.split_first() else {
-            return true;
-        };
-        if self.at + record.len() > self.words.len() {
+    /// Puts a record of so many words; false if it does not fit. `record` stores all but the first, which it returns: that one is stored last, after
+    /// the word behind the record has become 0.
+    #[inline(always)]
+    fn write(&mut self, length: usize, record: impl FnOnce(&Words) -> u64) -> bool {
+        let Some([first, rest @ ..]) = self.words.get(self.at..self.at + length) else {
             return false;
-        }
-        for (at, word) in (self.at + 1..).zip(rest) {
-            store(self.words, at, *word, Ordering::Relaxed);
-        }
-        store(self.words, self.at, *first, Ordering::Release);
-        self.at += record.len();
+        };
+        let word = record(rest);
+        self.at += length;
+        store(self.words, self.at, 0, Ordering::Relaxed);
+        first.store(word.to_le(), Ordering::Release);
         true
+    }
+
+    /// Puts a record; false if it does not fit.
+    #[inline]
+    fn put(&mut self, record: &[u64]) -> bool {
+        self.write(record.len(), |places| {
+            let (first, rest) = record.split_first().unwrap_or((&0, &[]));
+            for (place, word) in places.iter().zip(rest) {
+                place.store(word.to_le(), Ordering::Relaxed);
+            }
+            *first
+        })
     }
 
     /// Puts a call; false if it does not fit.
@@ -278,22 +289,16 @@ impl Stream {
     /// Puts a part of the latest call; false if it does not fit.
     #[inline]
     pub fn part(&mut self, part: &Part) -> bool {
-        let (begin, length) = (self.at, part.length());
-        if begin + length > self.words.len() {
+        if !self.write(part.length(), |places| {
+            let mut places = places.iter();
+            part.words(|word| {
+                if let Some(place) = places.next() {
+                    place.store(word.to_le(), Ordering::Relaxed);
+                }
+            })
+        }) {
             return false;
         }
-        let mut at = begin;
-        let mut first = 0;
-        part.words(|word| {
-            if at == begin {
-                first = word;
-            } else {
-                store(self.words, at, word, Ordering::Relaxed);
-            }
-            at += 1;
-        });
-        store(self.words, begin, first, Ordering::Release);
-        self.at = at;
         if part.role != super::record::Role::Asked {
             self.polls = None;
         }

@@ -186,6 +186,9 @@ impl Part {
         if digest.is_constant {
             self.flags |= flag::CONSTANT;
         }
+        if digest.more_chunks {
+            self.flags |= flag::MORE_CHUNKS;
+        }
     }
 
     /// Number of words.
@@ -201,19 +204,19 @@ impl Part {
         }
     }
 
-    /// Calls `put` with each word in its order.
+    /// The first word; `put` is called with each further one in its order.
     #[inline]
-    pub fn words(&self, mut put: impl FnMut(u64)) {
-        put(First {
+    pub fn words(&self, mut put: impl FnMut(u64)) -> u64 {
+        let first = First {
             kind: kind::PART,
             detail: self.role as u8,
             words: self.length() as u16,
             number: self.communicator,
         }
-        .bits());
+        .bits();
         put(self.operation);
         if self.role.is_short() {
-            return;
+            return first;
         }
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         put(pair(self.peer.cast_unsigned(), self.world.cast_unsigned()));
@@ -223,16 +226,17 @@ impl Part {
         let small = u32::from_le_bytes([self.class, self.operator, self.flags, 0]);
         put(pair(small, self.crc));
         if !self.role.has_payload() {
-            return;
+            return first;
         }
-        let (first, second) = self.prefix.split_at(8);
-        for half in [first, second] {
-            put(half.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)));
-        }
+        // Two words of 8 bytes.
+        let prefix = u128::from_le_bytes(self.prefix);
+        put(prefix as u64);
+        put((prefix >> 64) as u64);
         for chunk in &self.chunks {
             put(chunk.offset);
             put(pair(chunk.bytes, chunk.crc));
         }
+        first
     }
 
     /// From words; `None` if they are no part.

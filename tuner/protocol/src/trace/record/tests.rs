@@ -2,8 +2,9 @@ use super::super::digest::Chunk;
 use super::*;
 
 fn words_of(part: &Part) -> Vec<u64> {
-    let mut words = Vec::new();
-    part.words(|word| words.push(word));
+    let mut rest = Vec::new();
+    let first = part.words(|word| rest.push(word));
+    let words = [vec![first], rest].concat();
     assert_eq!(words.len(), part.length());
     words
 }
