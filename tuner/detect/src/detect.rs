@@ -14,7 +14,7 @@ use crate::matching::matched;
 use crate::model::finding::{Confidence, Detection, Reason};
 use crate::model::trace::Trace;
 use crate::postconditions::broadcast::{self, Spread};
-use crate::postconditions::delivery::{Stream, streams};
+use crate::postconditions::delivery::streams;
 use crate::postconditions::origin::Origins;
 use crate::postconditions::{
     FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_interleaved, personalised, reduction,
@@ -163,23 +163,29 @@ impl Search<'_, '_> {
     fn personalised(&mut self, view: View, belief: Belief) {
         let flows = self.flows(view, belief);
         for stream in streams(self.arena, self.provenance(belief), &flows, view) {
-            let mut filters = Filters::default();
-            let of = |stream: &Stream, filters: &mut Filters| {
-                personalised::operations(self.arena, self.provenance(belief), stream, view, filters)
-            };
+            let (mut filters, mut cut) = (Filters::default(), Vec::new());
+            let mut found = Vec::new();
             // Where call sites are shared by several exchanges, tags may tell these apart.
-            let by_tag: Vec<Operation> = stream
-                .by_tag(self.arena)
-                .iter()
-                .flat_map(|part| of(part, &mut filters))
-                .collect();
-            let found = if by_tag.is_empty() {
+            for part in stream.by_tag(self.arena) {
+                let provenance = self.provenance(belief);
+                found.extend(personalised::operations(
+                    self.arena,
+                    provenance,
+                    &part,
+                    view,
+                    &mut filters,
+                    &mut cut,
+                ));
+            }
+            if found.is_empty() {
                 filters = Filters::default();
-                of(&stream, &mut filters)
-            } else {
-                by_tag
-            };
+                let provenance = self.provenance(belief);
+                found = personalised::operations(self.arena, provenance, &stream, view, &mut filters, &mut cut);
+            }
             self.filters.join(&filters);
+            if !found.is_empty() {
+                cut.iter().for_each(|&id| self.used[id as usize] = true);
+            }
             self.accept(found);
         }
     }

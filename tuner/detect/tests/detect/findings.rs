@@ -264,6 +264,62 @@ fn a_cancelled_send_does_not_shift_the_others() {
     assert_eq!(only(&detection).instances.len(), 3);
 }
 
+/// Collectives of a trace that was cut, with their instances.
+fn found_in(trace: &Trace) -> Vec<(Collective, usize)> {
+    detect(trace)
+        .findings
+        .iter()
+        .map(|one| (one.collective, one.instances.len()))
+        .collect()
+}
+
+#[test]
+fn a_trace_may_end_within_an_instance() {
+    let programs: [(Collective, fn(&mut Rank)); 4] = [
+        (Collective::Gather, gather::linear),
+        (Collective::Broadcast, broadcast::binomial_tree),
+        (Collective::Allreduce, crate::patterns::reduction::allreduce_trees_shown),
+        (Collective::Alltoall, crate::patterns::alltoall::pairwise),
+    ];
+    for (collective, once) in programs {
+        let program = move |rank: &mut Rank| {
+            once(rank);
+            once(rank);
+        };
+        let mut trace = on_world(4, &program);
+        // One rank ends before its last message.
+        for rank in 0..4 {
+            let mut cut = trace.clone();
+            let last = cut.events[rank]
+                .iter()
+                .rposition(|event| !matches!(event.kind, Kind::ToSelf { .. }))
+                .unwrap();
+            cut.events[rank].truncate(last);
+            let found = found_in(&cut);
+            assert!(
+                found == [(collective, 5)] || found == [(collective, 6)],
+                "{collective:?} without the end of {rank}: {found:?}"
+            );
+        }
+        assert_eq!(found_in(&trace), [(collective, 6)]);
+        // The first events of a rank are overwritten.
+        trace.events[3].remove(0);
+        assert_eq!(found_in(&trace).first().map(|one| one.0), Some(collective));
+    }
+}
+
+#[test]
+fn receives_whose_sends_are_lost_do_not_shift_the_others() {
+    let mut trace = on_world(4, &broadcast::flat);
+    trace.events[2].drain(..3);
+    let detection = detect(&trace);
+    assert_eq!(
+        (detection.doubts.receives_unmatched, detection.doubts.data_differ),
+        (3, 0)
+    );
+    assert_eq!(only(&detection).instances.len(), 2);
+}
+
 #[test]
 fn communicators_do_not_mix() {
     let world: Vec<u32> = (0..4).collect();

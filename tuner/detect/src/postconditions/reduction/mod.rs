@@ -8,7 +8,7 @@ mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FEWEST_RANKS, Operation};
+use super::{FEWEST_RANKS, Operation, common_count};
 use crate::arena::{Arena, Step};
 use crate::arithmetic::{ALL, Operators, Shape};
 use crate::epochs::site_groups;
@@ -93,13 +93,11 @@ fn run(arena: &Arena<'_>, shape: Shape, steps: &[Step<'_>], groups: &[u32], filt
     let reached = |all: &[Vec<Completion>]| all.iter().map(Vec::len).collect::<Vec<usize>>();
     let whole = reached(&replay.whole);
     let prefixes = reached(&replay.prefixes);
-    let scans = prefixes[1];
     let mut found = Vec::new();
-    if scans > 0
-        && prefixes[1..].iter().all(|&count| count == scans)
-        && whole[..arena.size - 1].iter().all(|&count| count == 0)
-    {
-        let all: Vec<_> = (0..scans)
+    let scans = common_count(prefixes[1..].iter().copied());
+    let is_scan = whole[..arena.size - 1].iter().all(|&count| count == 0);
+    if let Some(count) = scans.filter(|_| is_scan) {
+        let all: Vec<_> = (0..count)
             .map(|at| instance(&replay, &replay.prefixes[1..], at))
             .collect();
         found.extend(judged(
@@ -111,8 +109,8 @@ fn run(arena: &Arena<'_>, shape: Shape, steps: &[Step<'_>], groups: &[u32], filt
             groups,
             filters,
         ));
-    } else if whole[0] > 0 && whole.iter().all(|&count| count == whole[0]) {
-        let all: Vec<_> = (0..whole[0]).map(|at| instance(&replay, &replay.whole, at)).collect();
+    } else if let Some(count) = common_count(whole.iter().copied()) {
+        let all: Vec<_> = (0..count).map(|at| instance(&replay, &replay.whole, at)).collect();
         found.extend(judged(
             arena,
             &replay,
