@@ -79,7 +79,10 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
     };
     search.accept(sure);
     search.everyone();
+    // The second pass counts what the first one left.
+    let counted = std::mem::take(&mut search.filters);
     search.personalised(View::Own, Belief::Checked);
+    search.filters = counted;
     search.personalised(View::Own, Belief::Inferred);
     search.subsets();
     let by_chunks = search.whole(View::Chunks, Belief::Checked);
@@ -122,6 +125,7 @@ impl Search<'_, '_> {
     /// Broadcasts and allgathers among all ranks: by checked data or inferred ones, whichever explain more messages.
     fn everyone(&mut self) {
         let mut found = self.whole(View::Content, Belief::Checked);
+        // The same candidates are not counted twice.
         let counted = std::mem::take(&mut self.filters);
         found.extend(self.whole(View::Content, Belief::Inferred));
         self.filters = counted;

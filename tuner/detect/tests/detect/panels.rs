@@ -37,9 +37,11 @@ fn check(name: &str, trace: &Trace, rows: usize) {
     }
 }
 
+type Variant = fn(&mut Rank);
+
 #[test]
 fn all_six_variants_are_broadcasts_of_as_many_panels() {
-    let variants: [(&str, fn(&mut Rank)); 6] = [
+    let variants: [(&str, Variant); 6] = [
         ("increasing ring", panels::increasing_ring),
         ("increasing ring, modified", panels::increasing_ring_modified),
         ("two rings", panels::two_rings),
