@@ -14,7 +14,7 @@ use crate::matching::matched;
 use crate::model::finding::{Confidence, Detection, Reason};
 use crate::model::trace::Trace;
 use crate::postconditions::broadcast::{self, Spread};
-use crate::postconditions::delivery::{Stream, streams};
+use crate::postconditions::delivery::streams;
 use crate::postconditions::origin::Origins;
 use crate::postconditions::{
     FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_interleaved, personalised, reduction,
@@ -79,7 +79,10 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
     };
     search.accept(sure);
     search.everyone();
+    // The second pass counts what the first one left.
+    let counted = std::mem::take(&mut search.filters);
     search.personalised(View::Own, Belief::Checked);
+    search.filters = counted;
     search.personalised(View::Own, Belief::Inferred);
     search.subsets();
     let by_chunks = search.whole(View::Chunks, Belief::Checked);
@@ -122,6 +125,7 @@ impl Search<'_, '_> {
     /// Broadcasts and allgathers among all ranks: by checked data or inferred ones, whichever explain more messages.
     fn everyone(&mut self) {
         let mut found = self.whole(View::Content, Belief::Checked);
+        // The same candidates are not counted twice.
         let counted = std::mem::take(&mut self.filters);
         found.extend(self.whole(View::Content, Belief::Inferred));
         self.filters = counted;
@@ -163,23 +167,29 @@ impl Search<'_, '_> {
     fn personalised(&mut self, view: View, belief: Belief) {
         let flows = self.flows(view, belief);
         for stream in streams(self.arena, self.provenance(belief), &flows, view) {
-            let mut filters = Filters::default();
-            let of = |stream: &Stream, filters: &mut Filters| {
-                personalised::operations(self.arena, self.provenance(belief), stream, view, filters)
-            };
+            let (mut filters, mut cut) = (Filters::default(), Vec::new());
+            let mut found = Vec::new();
             // Where call sites are shared by several exchanges, tags may tell these apart.
-            let by_tag: Vec<Operation> = stream
-                .by_tag(self.arena)
-                .iter()
-                .flat_map(|part| of(part, &mut filters))
-                .collect();
-            let found = if by_tag.is_empty() {
+            for part in stream.by_tag(self.arena) {
+                let provenance = self.provenance(belief);
+                found.extend(personalised::operations(
+                    self.arena,
+                    provenance,
+                    &part,
+                    view,
+                    &mut filters,
+                    &mut cut,
+                ));
+            }
+            if found.is_empty() {
                 filters = Filters::default();
-                of(&stream, &mut filters)
-            } else {
-                by_tag
-            };
+                let provenance = self.provenance(belief);
+                found = personalised::operations(self.arena, provenance, &stream, view, &mut filters, &mut cut);
+            }
             self.filters.join(&filters);
+            if !found.is_empty() {
+                cut.iter().for_each(|&id| self.used[id as usize] = true);
+            }
             self.accept(found);
         }
     }

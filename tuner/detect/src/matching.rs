@@ -1,7 +1,8 @@
 //! Sends joined with receives, and all events in an order in which every message is sent before it is received.
 //!
 //! Messages between two ranks with one tag on one communicator do not overtake each other: the first receive that was posted gets the first
-//! message. Where the data at the two ends differ, a few more sends are looked at, since a cancelled request leaves one without a receive.
+//! message. Where the data at the two ends differ, more of both ends are looked at: a cancelled request leaves a send without a receive, and a
+//! trace whose beginning is lost has receives without sends.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -9,8 +10,8 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use crate::model::finding::Doubts;
 use crate::model::trace::{Event, Kind, Payload, Trace};
 
-/// Sends that are looked at beyond the first one that is waiting.
-const LOOK_AHEAD: usize = 8;
+/// Ends that are looked at beyond the first one that is waiting.
+const LOOK_AHEAD: usize = 32;
 
 /// Longest data that are believed.
 pub(crate) const MOST_BYTES: u64 = 1 << 48;
@@ -150,8 +151,22 @@ fn join(trace: &Trace, channel: Channel, mut ends: Ends, messages: &mut Vec<Mess
         (Some(a), Some(b)) => a.bytes == b.bytes && a.crc32 == b.crc32,
         _ => false,
     };
-    for (_, receive) in ends.receives {
+    let event = |place: Place| &trace.events[place.rank as usize][place.event as usize];
+    for (at, &(_, receive)) in ends.receives.iter().enumerate() {
         let found = (0..waiting.len().min(LOOK_AHEAD)).find(|&at| same(waiting[at], receive));
+        // The beginning of a trace may be lost: a send that comes too late, or is sooner another receive's, is not this one's.
+        let is_lost = waiting.front().is_some_and(|&send| {
+            let mut later = ends.receives[at + 1..].iter().take(LOOK_AHEAD);
+            let other = later.position(|&(_, later)| same(send, later));
+            match found {
+                Some(skipped) => other.is_some_and(|receives| receives + 1 < skipped),
+                None => other.is_some() || event(send).begin_ns > event(receive).end_ns,
+            }
+        });
+        if is_lost {
+            doubts.receives_unmatched += 1;
+            continue;
+        }
         let skipped = found.unwrap_or(0);
         doubts.sends_unmatched += skipped as u64;
         waiting.drain(..skipped);

@@ -230,8 +230,17 @@ impl<'t> Replay<'t> {
         let unknown: Vec<usize> = (0..pieces.len()).filter(|&at| known(&pieces[at]).is_none()).collect();
         let ground = if unknown.is_empty() {
             Ground::Checksum
+        } else if self.belief == Belief::Checked {
+            return None;
         } else {
-            self.ground_of_chunks(rank, payload)?
+            let is_received = |part: &&Part| {
+                part.rope
+                    .iter()
+                    .any(|segment| self.data[segment.datum as usize].origin != rank)
+            };
+            let mut received = parts.iter().filter(is_received).peekable();
+            let is_shown = received.peek().is_some() && received.all(|part| part.is_there);
+            if is_shown { Ground::Chunks } else { Ground::Addresses }
         };
         if unknown.is_empty() {
             let all = crc::join_all(pieces.iter().map(|piece| (known(piece).unwrap_or(0), piece.1)));
@@ -269,22 +278,6 @@ impl<'t> Replay<'t> {
             ground,
             is_in_memory: true,
         })
-    }
-
-    /// Ground of a rope that no checksum shows; `None` if there is none to believe.
-    fn ground_of_chunks(&self, rank: u32, payload: &Payload) -> Option<Ground> {
-        if self.belief == Belief::Checked {
-            return None;
-        }
-        let is_received = |rope: &Rope| {
-            rope.iter()
-                .any(|segment| self.data[segment.datum as usize].origin != rank)
-        };
-        let (expected, found) = self.memories[rank as usize].chunks(payload, is_received);
-        match expected {
-            0 => Some(Ground::Addresses),
-            _ => (found > expected / 2).then_some(Ground::Chunks),
-        }
     }
 
     fn hold(&mut self, rank: u32, step: u32, payload: &'t Payload, rope: &Rope, is_in_memory: bool) {

@@ -14,10 +14,10 @@ impl RankSet {
         }
     }
 
-    /// All of `size` ranks.
-    pub(crate) fn full(size: usize) -> Self {
+    /// Some ranks of `size`.
+    pub(crate) fn of(size: usize, ranks: &[u32]) -> Self {
         let mut set = Self::new(size);
-        (0..size as u32).for_each(|rank| {
+        ranks.iter().for_each(|&rank| {
             set.insert(rank);
         });
         set

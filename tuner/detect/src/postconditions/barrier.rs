@@ -5,10 +5,11 @@
 //! that brings everyone through. In it, a pair of ranks exchanges at most one message each way; ranks that wait for their neighbours, or a
 //! token that goes round, bring everyone through some time, too, but with the same pairs again and again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{FEWEST_RANKS, Operation};
+use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation};
 use crate::arena::Arena;
+use crate::epochs::Joined;
 use crate::filters::Filters;
 use crate::model::finding::{Collective, Confidence, Reason};
 use crate::ranks::RankSet;
@@ -19,42 +20,64 @@ const MOST_BYTES: u64 = 16;
 /// Attempts that are made in vain, for each message.
 const EFFORT: u64 = 64;
 
-/// Barriers of an arena.
+/// Barriers of an arena: among all ranks, or among parts that exchange empty messages with nobody else.
 pub(crate) fn operations(arena: &Arena<'_>, used: &[bool], filters: &mut Filters) -> Vec<Operation> {
-    if arena.size < FEWEST_RANKS {
-        return Vec::new();
-    }
-    let is_empty = |id: u32| {
-        let message = &arena.messages[id as usize];
+    let is_empty = |id: &u32| {
+        let message = &arena.messages[*id as usize];
         let payload = message.sent;
-        !used[id as usize] && message.intact && payload.is_constant && payload.bytes <= MOST_BYTES
+        let is_left = !used[*id as usize] && message.intact && message.from != message.to;
+        is_left && payload.is_constant && payload.bytes <= MOST_BYTES
     };
-    let messages: Vec<u32> = (0..arena.messages.len() as u32).filter(|&id| is_empty(id)).collect();
-    let mut ends: Vec<Vec<End>> = vec![Vec::new(); arena.size];
+    let messages: Vec<u32> = (0..arena.messages.len() as u32).filter(is_empty).collect();
+    let mut sets = Joined::new(arena.size);
     for &id in &messages {
-        let message = &arena.messages[id as usize];
-        if message.from != message.to {
-            let (from, to) = (message.from, message.to);
-            ends[from as usize].push(End {
-                at: message.send_at,
-                message: id,
-                is_send: true,
-                peer: to,
-            });
-            ends[to as usize].push(End {
-                at: message.receive_at,
-                message: id,
-                is_send: false,
-                peer: from,
-            });
+        sets.join(
+            arena.messages[id as usize].from as usize,
+            arena.messages[id as usize].to as usize,
+        );
+    }
+    let mut groups: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for rank in 0..arena.size {
+        groups.entry(sets.find(rank)).or_default().push(rank as u32);
+    }
+    let mut found = Vec::new();
+    for ranks in groups.into_values().filter(|ranks| ranks.len() >= FEWEST_RANKS) {
+        let is_among = |id: &&u32| ranks.binary_search(&arena.messages[**id as usize].from).is_ok();
+        let messages: Vec<u32> = messages.iter().filter(is_among).copied().collect();
+        let all = among(arena, &ranks, &messages, filters);
+        if ranks.len() < arena.size && all.len() < FEWEST_RECURRENCES {
+            filters.add(Reason::SubsetOnce, all.len() as u64);
+            continue;
         }
+        found.extend(all);
+    }
+    found
+}
+
+/// Barriers among some ranks.
+fn among(arena: &Arena<'_>, ranks: &[u32], messages: &[u32], filters: &mut Filters) -> Vec<Operation> {
+    let size = ranks.len();
+    let at = |rank: u32| ranks.binary_search(&rank).unwrap_or(0);
+    let mut ends: Vec<Vec<End>> = vec![Vec::new(); size];
+    for &id in messages {
+        let message = &arena.messages[id as usize];
+        let (from, to) = (at(message.from), at(message.to));
+        ends[from].push(End {
+            at: message.send_at,
+            message: id,
+            is_send: true,
+            peer: to,
+        });
+        ends[to].push(End {
+            at: message.receive_at,
+            message: id,
+            is_send: false,
+            peer: from,
+        });
     }
     ends.iter_mut().for_each(|all| all.sort_unstable_by_key(|end| end.at));
-    if ends.iter().any(Vec::is_empty) {
-        return Vec::new();
-    }
-    let mut begin = vec![0; arena.size];
-    let mut effort = EFFORT * messages.len() as u64 + (arena.size * arena.size) as u64;
+    let mut begin = vec![0; size];
+    let mut effort = EFFORT * messages.len() as u64 + (size * size) as u64;
     let mut found = Vec::new();
     while effort > 0 {
         let attempt = Attempt::run(&ends, &begin, &mut effort);
@@ -63,17 +86,16 @@ pub(crate) fn operations(arena: &Arena<'_>, used: &[bool], filters: &mut Filters
             if attempt.repeats {
                 filters.count(Reason::RepeatedPairs);
             } else {
-                found.push(operation(arena, attempt.messages));
+                found.push(operation(arena, ranks, attempt.messages));
             }
             continue;
         }
         // The earliest end is none of a barrier.
         let first = |rank: usize| {
-            ends[rank]
-                .get(begin[rank])
-                .map(|end| (arena.messages[end.message as usize].begin_ns, end.message, rank))
+            let end = ends[rank].get(begin[rank])?;
+            Some((arena.messages[end.message as usize].begin_ns, end.message, rank))
         };
-        let Some((_, _, rank)) = (0..arena.size).filter_map(first).min() else {
+        let Some((_, _, rank)) = (0..size).filter_map(first).min() else {
             break;
         };
         begin[rank] += 1;
@@ -87,7 +109,7 @@ struct End {
     at: u32,
     message: u32,
     is_send: bool,
-    peer: u32,
+    peer: usize,
 }
 
 /// Attempt to bring everyone through from given positions on.
@@ -121,7 +143,7 @@ impl Attempt {
                     let is_through = one.knows[rank].len() == size;
                     if end.is_send {
                         // A rank that is through sends on only what its receiver waits for.
-                        let peer = end.peer as usize;
+                        let peer = end.peer;
                         let waits = ends[peer]
                             .get(one.next[peer])
                             .is_some_and(|next| next.message == end.message);
@@ -152,7 +174,7 @@ impl Attempt {
     }
 }
 
-fn operation(arena: &Arena<'_>, mut messages: Vec<u32>) -> Operation {
+fn operation(arena: &Arena<'_>, ranks: &[u32], mut messages: Vec<u32>) -> Operation {
     messages.sort_unstable();
     let is_bare = messages.iter().all(|&id| arena.messages[id as usize].sent.bytes == 0);
     let mut why = vec!["no rank gets through before every rank has sent a message"];
@@ -163,7 +185,7 @@ fn operation(arena: &Arena<'_>, mut messages: Vec<u32>) -> Operation {
     });
     Operation {
         collective: Collective::Barrier,
-        group: RankSet::full(arena.size),
+        group: RankSet::of(arena.size, ranks),
         roots: Vec::new(),
         messages,
         bytes: 0,

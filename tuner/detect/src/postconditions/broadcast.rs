@@ -257,7 +257,11 @@ pub(crate) fn operations(
             group: spreads[one.members[0]].ranks.clone(),
             roots: one.roots.clone(),
             messages: one.messages.clone(),
-            bytes: one.bytes,
+            bytes: if view == View::Chunks {
+                one.bytes.max(least_received(arena, one))
+            } else {
+                one.bytes
+            },
             varied: false,
             sites,
             confidence,
@@ -277,6 +281,19 @@ pub(crate) fn operations(
         }
     }
     all
+}
+
+/// Fewest bytes that a rank receives which is not the root: chunks do not show all that is broadcast, but everyone receives it.
+fn least_received(arena: &Arena<'_>, candidate: &Candidate) -> u64 {
+    let mut received: BTreeMap<u32, u64> = BTreeMap::new();
+    for &id in &candidate.messages {
+        let message = &arena.messages[id as usize];
+        if !candidate.roots.contains(&message.to) {
+            let bytes = received.entry(message.to).or_default();
+            *bytes = bytes.saturating_add(message.sent.bytes);
+        }
+    }
+    received.into_values().min().unwrap_or(0)
 }
 
 const SEGMENTS: &str = "it is sent in segments that lie one behind the other";

@@ -52,13 +52,14 @@ fn is_in_order(blocks: &[Block], order: impl Fn(usize) -> usize, root: usize) ->
     if !ascends {
         return false;
     }
-    let gap = |pair: &[Block]| pair[1].address - pair[0].address - pair[0].bytes;
+    let distance = |pair: &[Block]| pair[1].address.saturating_sub(pair[0].address);
+    let gap = |pair: &[Block]| distance(pair).saturating_sub(pair[0].bytes);
     if blocks.iter().all(|block| block.bytes == first.bytes) {
         let steps = |pair: &[Block]| (order(pair[1].position) - order(pair[0].position)) as u64;
-        let stride = (blocks[1].address - first.address) / steps(&blocks[..2]);
+        let stride = distance(&blocks[..2]) / steps(&blocks[..2]);
         let is_even = blocks
             .windows(2)
-            .all(|pair| pair[1].address - pair[0].address == stride.saturating_mul(steps(pair)));
+            .all(|pair| distance(pair) == stride.saturating_mul(steps(pair)));
         return is_even && (stride == first.bytes || blocks.len() > 2);
     }
     let holds_root = |pair: &[Block]| (order(pair[0].position)..order(pair[1].position)).contains(&root);

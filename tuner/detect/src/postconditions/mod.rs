@@ -94,3 +94,11 @@ pub(crate) fn is_interleaved(arena: &Arena<'_>, groups: &[u32], operation: &Oper
     let is_other = |id: u32| operation.messages.binary_search(&id).is_err() && keys.contains(&key(id));
     others.into_iter().any(is_other)
 }
+
+/// Number of instances that all parts of an operation have; `None` if they differ. A trace may end within an instance, so that some have one
+/// more than others, if there are several.
+pub(crate) fn common_count(counts: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+    let (least, most) = (counts.clone().min()?, counts.max()?);
+    let is_cut = most == least + 1 && least >= FEWEST_RECURRENCES;
+    (least == most || is_cut).then_some(least).filter(|count| *count > 0)
+}

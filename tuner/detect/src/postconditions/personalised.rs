@@ -4,11 +4,11 @@
 //! rank may begin an instance before it is through with the one before. The data of gathers and scatters must lie apart at the root, in the
 //! order of the ranks: without this, a master that asks its workers is a gather.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery::{Delivery, Stream};
 use super::layout::{Block, Layout, layout};
-use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, ground, sent_bytes, united};
+use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, common_count, ground, sent_bytes, united};
 use crate::arena::{Arena, Step};
 use crate::epochs::{is_before, spans};
 use crate::filters::Filters;
@@ -20,13 +20,14 @@ use crate::provenance::{Ground, Provenance};
 const EXPLAINED: f64 = 0.95;
 const EXPLAINED_BY_CHUNKS: f64 = 0.5;
 
-/// Gathers, scatters and all-to-alls of a stream.
+/// Gathers, scatters and all-to-alls of a stream. Messages of an instance within which the trace begins or ends are added to `cut`.
 pub(crate) fn operations(
     arena: &Arena<'_>,
     provenance: &Provenance,
     stream: &Stream,
     view: View,
     filters: &mut Filters,
+    cut: &mut Vec<u32>,
 ) -> Vec<Operation> {
     let ranks: Vec<u32> = stream.group.iter().collect();
     if ranks.len() < FEWEST_RANKS {
@@ -38,7 +39,7 @@ pub(crate) fn operations(
         .flat_map(|&from| ranks.iter().filter(move |&&to| to != from).map(move |&to| (from, to)))
         .collect();
     if all_pairs.iter().all(|pair| stream.pairs.contains_key(pair)) {
-        return alltoalls(arena, provenance, stream, &all_pairs, view, filters);
+        return alltoalls(arena, provenance, stream, &all_pairs, view, filters, cut);
     }
     if view == View::Chunks {
         return Vec::new();
@@ -60,7 +61,7 @@ pub(crate) fn operations(
                 .collect();
             if star.iter().all(|pair| stream.pairs.contains_key(pair)) {
                 found.extend(stars(
-                    arena, provenance, stream, collective, root, &ranks, &star, filters,
+                    arena, provenance, stream, collective, root, &ranks, &star, filters, cut,
                 ));
             }
         }
@@ -75,25 +76,56 @@ fn instances<'s>(
     pairs: &[(u32, u32)],
     view: View,
     filters: &mut Filters,
+    cut: &mut Vec<u32>,
 ) -> Vec<(Vec<&'s Delivery>, Vec<u32>)> {
-    let count = stream.pairs[&pairs[0]].len();
-    if !all_equal(pairs.iter().map(|pair| stream.pairs[pair].len() as u64)) {
+    let Some(count) = common_count(pairs.iter().map(|pair| stream.pairs[pair].len())) else {
         filters.count(Reason::UnequalCounts);
         return Vec::new();
-    }
+    };
     if stream.group.len() < arena.size && count < FEWEST_RECURRENCES {
         filters.count(Reason::SubsetOnce);
         return Vec::new();
     }
+    // Where a trace lacks an end, instances are counted from its beginning; where it lacks a beginning, from its end.
+    let from_begin = |at: usize, _: usize| at;
+    let from_end = |at: usize, of_pair: usize| at + of_pair - count;
+    let all = aligned(arena, stream, pairs, view, count, from_begin);
+    let Some(all) = all.or_else(|| aligned(arena, stream, pairs, view, count, from_end)) else {
+        filters.count(Reason::OverlappingEpochs);
+        return Vec::new();
+    };
+    if !all.is_empty() {
+        let explained: BTreeSet<u32> = all.iter().flat_map(|(_, messages)| messages.iter().copied()).collect();
+        let of_pairs = pairs
+            .iter()
+            .flat_map(|pair| &stream.pairs[pair])
+            .flat_map(|one| &one.path);
+        cut.extend(of_pairs.filter(|id| !explained.contains(id)));
+    }
+    all
+}
+
+/// Instances whose deliveries are found by a rule from their number and the number of deliveries of a pair; `None` if they interleave.
+fn aligned<'s>(
+    arena: &Arena<'_>,
+    stream: &'s Stream,
+    pairs: &[(u32, u32)],
+    view: View,
+    count: usize,
+    index: impl Fn(usize, usize) -> usize,
+) -> Option<Vec<(Vec<&'s Delivery>, Vec<u32>)>> {
     let mut all = Vec::new();
     let mut before: Option<BTreeMap<u32, (u32, u32)>> = None;
     for at in 0..count {
-        let deliveries: Vec<&Delivery> = pairs.iter().map(|pair| &stream.pairs[pair][at]).collect();
+        let delivery = |pair: &(u32, u32)| {
+            let of_pair = &stream.pairs[pair];
+            of_pair.get(index(at, of_pair.len()))
+        };
+        let deliveries: Vec<&Delivery> = pairs.iter().map(delivery).collect::<Option<_>>()?;
         let messages = united(deliveries.iter().map(|one| one.path.as_slice()));
         let span = spans(arena, &messages);
         if before.is_some_and(|before| !is_before(&before, &span)) {
-            filters.count(Reason::OverlappingEpochs);
-            return Vec::new();
+            return None;
         }
         before = Some(span);
         let delivered = deliveries
@@ -106,11 +138,11 @@ fn instances<'s>(
             EXPLAINED
         };
         if (delivered as f64) < part * sent_bytes(arena, &messages) as f64 {
-            return Vec::new();
+            return Some(Vec::new());
         }
         all.push((deliveries, messages));
     }
-    all
+    Some(all)
 }
 
 fn alltoalls(
@@ -120,8 +152,9 @@ fn alltoalls(
     pairs: &[(u32, u32)],
     view: View,
     filters: &mut Filters,
+    cut: &mut Vec<u32>,
 ) -> Vec<Operation> {
-    let found = instances(arena, stream, pairs, view, filters);
+    let found = instances(arena, stream, pairs, view, filters, cut);
     let repeats = found.len() > 1;
     let operation = |(deliveries, messages): (Vec<&Delivery>, Vec<u32>)| {
         let mut why = vec!["every rank has other data for every other rank, and they come there"];
@@ -164,10 +197,11 @@ fn stars(
     ranks: &[u32],
     pairs: &[(u32, u32)],
     filters: &mut Filters,
+    cut: &mut Vec<u32>,
 ) -> Vec<Operation> {
     let position = |rank: u32| ranks.binary_search(&rank).unwrap_or(0);
     let mut found = Vec::new();
-    for (deliveries, messages) in instances(arena, stream, pairs, View::Own, filters) {
+    for (deliveries, messages) in instances(arena, stream, pairs, View::Own, filters, cut) {
         let block = |one: &&Delivery| {
             let (rank, address) = if collective == Collective::Gather {
                 (one.origin, one.to_address)

@@ -16,8 +16,9 @@ struct Piece<'t> {
     /// CRC of all of it; `None` for what is left of a piece that was partly overwritten.
     crc: Option<u32>,
     prefix: Option<[u8; 16]>,
-    /// Chunks of all of it; none of what is left of a piece.
+    /// Chunks of the data that came, of which so many bytes at the beginning were overwritten.
     chunks: &'t [Chunk],
+    skipped: u64,
     step: u32,
 }
 
@@ -31,6 +32,44 @@ pub(super) struct Part {
     pub(super) crc: Option<u32>,
     /// First bytes, if the part begins where its piece does.
     pub(super) prefix: Option<[u8; 16]>,
+    /// True if chunks of the payload show it.
+    pub(super) is_there: bool,
+}
+
+/// What became of a piece, as chunks of later data tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    There,
+    Gone,
+    /// There are too few chunks to tell.
+    Open,
+}
+
+impl Piece<'_> {
+    /// Fate of the bytes from one offset to another, where data with these chunks lie now. The first and the last chunk of what came end where
+    /// that does, and tell nothing.
+    fn fate(&self, from: u64, to: u64, known: &HashSet<u64>) -> Fate {
+        if known.is_empty() {
+            return Fate::Open;
+        }
+        let inner = self
+            .chunks
+            .get(1..self.chunks.len().saturating_sub(1))
+            .unwrap_or_default();
+        let (from, to) = (self.skipped.saturating_add(from), self.skipped.saturating_add(to));
+        let (mut expected, mut found) = (0_u64, 0_u64);
+        for chunk in inner {
+            if chunk.offset >= from && chunk.offset.saturating_add(chunk.bytes) <= to {
+                expected = expected.saturating_add(chunk.bytes);
+                found = found.saturating_add(if known.contains(&chunk.hash) { chunk.bytes } else { 0 });
+            }
+        }
+        match expected {
+            0 => Fate::Open,
+            _ if found > expected / 2 => Fate::There,
+            _ => Fate::Gone,
+        }
+    }
 }
 
 /// Data that were received, sent or shown lately.
@@ -75,6 +114,7 @@ impl<'t> Memory<'t> {
         }
         let end = begin.saturating_add(payload.bytes);
         let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
+        let known: HashSet<u64> = payload.chunks.iter().map(|chunk| chunk.hash).collect();
         let mut parts = Vec::new();
         for (&at, piece) in self.pieces.range(first..end) {
             let piece_end = at.saturating_add(piece.bytes);
@@ -87,15 +127,23 @@ impl<'t> Memory<'t> {
             if step.saturating_sub(piece.step) as usize > self.most * self.most.max(64) {
                 continue;
             }
+            let fate = piece.fate(from - at, to - at, &known);
+            // What has chunks is believed by its chunks, unless a checksum will tell.
+            let is_checked = whole && piece.crc.is_some();
+            if fate == Fate::Gone || fate == Fate::Open && !known.is_empty() && !is_checked {
+                continue;
+            }
+            let is_there = fate == Fate::There;
             let prefix = if from == at { piece.prefix } else { None };
             let rope = slice(&piece.rope, from - at, to - from);
-            if whole && piece.crc.is_some() {
+            if is_checked {
                 parts.push(Part {
                     offset: from - begin,
                     bytes: to - from,
                     rope,
                     crc: piece.crc,
                     prefix,
+                    is_there,
                 });
                 continue;
             }
@@ -109,40 +157,12 @@ impl<'t> Memory<'t> {
                     rope: vec![segment],
                     crc: if whole { datum.crc } else { None },
                     prefix: if offset == from - begin { prefix } else { None },
+                    is_there,
                 });
                 offset += segment.bytes;
             }
         }
         parts
-    }
-
-    /// Bytes of chunks of received pieces that a payload should have at these addresses, and of those that it has. The first and the last chunk
-    /// of a piece end where it ends, and tell nothing.
-    pub(super) fn chunks(&self, payload: &Payload, is_received: impl Fn(&Rope) -> bool) -> (u64, u64) {
-        let begin = payload.address;
-        let end = begin.saturating_add(payload.bytes);
-        let known: HashSet<u64> = payload.chunks.iter().map(|chunk| chunk.hash).collect();
-        let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
-        let (mut expected, mut found) = (0_u64, 0_u64);
-        for (&at, piece) in self
-            .pieces
-            .range(first..end)
-            .filter(|(_, piece)| is_received(&piece.rope))
-        {
-            let inner = piece
-                .chunks
-                .get(1..piece.chunks.len().saturating_sub(1))
-                .unwrap_or_default();
-            for chunk in inner {
-                let from = at.saturating_add(chunk.offset);
-                if from < begin || from.saturating_add(chunk.bytes) > end {
-                    continue;
-                }
-                expected = expected.saturating_add(chunk.bytes);
-                found = found.saturating_add(if known.contains(&chunk.hash) { chunk.bytes } else { 0 });
-            }
-        }
-        (expected, found)
     }
 
     /// Notes data at their address, over what was there.
@@ -159,6 +179,7 @@ impl<'t> Memory<'t> {
             crc: Some(payload.crc32),
             prefix: Some(payload.prefix),
             chunks: &payload.chunks,
+            skipped: 0,
             step,
         };
         self.pieces.insert(begin, piece);
@@ -175,6 +196,7 @@ impl<'t> Memory<'t> {
             crc,
             prefix: None,
             chunks: &[],
+            skipped: 0,
             step,
         };
         self.pieces.insert(address, piece);
@@ -196,7 +218,8 @@ impl<'t> Memory<'t> {
                     rope: slice(&old.rope, 0, begin - at),
                     crc: None,
                     prefix: old.prefix,
-                    chunks: &[],
+                    chunks: old.chunks,
+                    skipped: old.skipped,
                     step: old.step,
                 };
                 self.pieces.insert(at, left);
@@ -207,7 +230,8 @@ impl<'t> Memory<'t> {
                     rope: slice(&old.rope, end - at, piece_end - end),
                     crc: None,
                     prefix: None,
-                    chunks: &[],
+                    chunks: old.chunks,
+                    skipped: old.skipped + (end - at),
                     step: old.step,
                 };
                 self.pieces.insert(end, right);

@@ -59,6 +59,7 @@ fn findings_are_ordered_by_seconds() {
         broadcast::binomial_tree(rank);
     };
     let detection = detect(&on_world(7, &program));
+    assert!(detection.findings.iter().all(|one| one.instances.len() == 3));
     let seconds: Vec<f64> = detection.findings.iter().map(|one| one.seconds).collect();
     assert_eq!(
         seconds.len(),
@@ -167,6 +168,91 @@ fn gathers_and_exchanges_among_recurring_sets_are_found() {
 }
 
 #[test]
+fn reductions_and_barriers_among_recurring_sets_are_found() {
+    let program = |rank: &mut Rank| {
+        let (row, column) = (rank.rank / 4, rank.rank % 4);
+        rank.of(kilter_detect::model::trace::Class::Real, 8);
+        for time in 0..3 {
+            rank.put(
+                0,
+                &[
+                    f64::from(rank.rank).sin() + f64::from(time),
+                    0.5 + f64::from(rank.rank * 7 % 5),
+                ],
+            );
+            for bit in [1, 2] {
+                let peer = row * 4 + (column ^ bit);
+                rank.send(peer, 1, 0..16);
+                rank.receive(peer, 1, 32..48);
+                rank.combine(0..16, 32, |a, b| a * b);
+            }
+            for bit in [1, 2] {
+                let peer = row * 4 + (column ^ bit);
+                rank.send(peer, 2, 0..0);
+                rank.receive(peer, 2, 0..0);
+            }
+        }
+    };
+    let detection = detect(&on_world(8, &program));
+    let mut found: Vec<_> = detection
+        .findings
+        .iter()
+        .map(|one| (one.collective, one.ranks.clone(), one.instances.len()))
+        .collect();
+    found.sort();
+    let (left, right) = (vec![0, 1, 2, 3], vec![4, 5, 6, 7]);
+    let (barrier, allreduce) = (Collective::Barrier, Collective::Allreduce);
+    let all = [
+        (barrier, left.clone(), 3),
+        (barrier, right.clone(), 3),
+        (allreduce, left, 3),
+        (allreduce, right, 3),
+    ];
+    assert_eq!(found, all, "{:?}", detection.filtered);
+    assert!(
+        detection
+            .findings
+            .iter()
+            .all(|one| one.collective != allreduce || one.operators == ["MPI_PROD"])
+    );
+}
+
+/// Rank 0 takes two blocks of rank 1 before it takes the first one of the others.
+#[test]
+fn instances_that_interleave_at_the_root_are_no_gathers() {
+    let program = |rank: &mut Rank| {
+        for time in 0..3 {
+            let block = |from: u32, half: usize| {
+                let begin = from as usize * 96 + half * 48;
+                begin..begin + 48
+            };
+            if rank.rank == 0 {
+                for (from, half) in [(1, 0), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)] {
+                    rank.receive(from, 1, block(from, half));
+                }
+            } else {
+                for half in 0..2 {
+                    rank.fill(0..48, 2 * time + half);
+                    rank.send(0, 1, 0..48);
+                }
+            }
+        }
+    };
+    let detection = detect(&on_world(4, &program));
+    assert!(
+        detection.findings.is_empty(),
+        "{:?}",
+        detection.findings.iter().map(crate::table::shown).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        detection.filtered.get(&Reason::OverlappingEpochs),
+        Some(&1),
+        "{:?}",
+        detection.filtered
+    );
+}
+
+#[test]
 fn all_but_one_rank_are_an_incomplete_broadcast() {
     let program = |rank: &mut Rank| {
         for time in 0..3 {
@@ -262,6 +348,64 @@ fn a_cancelled_send_does_not_shift_the_others() {
     let detection = detect(&trace);
     assert_eq!((detection.doubts.sends_unmatched, detection.doubts.data_differ), (1, 0));
     assert_eq!(only(&detection).instances.len(), 3);
+}
+
+type Once = fn(&mut Rank);
+
+/// Collectives of a trace that was cut, with their instances.
+fn found_in(trace: &Trace) -> Vec<(Collective, usize)> {
+    detect(trace)
+        .findings
+        .iter()
+        .map(|one| (one.collective, one.instances.len()))
+        .collect()
+}
+
+#[test]
+fn a_trace_may_end_within_an_instance() {
+    let programs: [(Collective, Once); 4] = [
+        (Collective::Gather, gather::linear),
+        (Collective::Broadcast, broadcast::binomial_tree),
+        (Collective::Allreduce, crate::patterns::reduction::allreduce_trees_shown),
+        (Collective::Alltoall, crate::patterns::alltoall::pairwise),
+    ];
+    for (collective, once) in programs {
+        let program = move |rank: &mut Rank| {
+            once(rank);
+            once(rank);
+        };
+        let mut trace = on_world(4, &program);
+        // One rank ends before its last message.
+        for rank in 0..4 {
+            let mut cut = trace.clone();
+            let last = cut.events[rank]
+                .iter()
+                .rposition(|event| !matches!(event.kind, Kind::ToSelf { .. }))
+                .unwrap();
+            cut.events[rank].truncate(last);
+            let found = found_in(&cut);
+            assert!(
+                found == [(collective, 5)] || found == [(collective, 6)],
+                "{collective:?} without the end of {rank}: {found:?}"
+            );
+        }
+        assert_eq!(found_in(&trace), [(collective, 6)]);
+        // The first events of a rank are overwritten.
+        trace.events[3].remove(0);
+        assert_eq!(found_in(&trace).first().map(|one| one.0), Some(collective));
+    }
+}
+
+#[test]
+fn receives_whose_sends_are_lost_do_not_shift_the_others() {
+    let mut trace = on_world(4, &broadcast::flat);
+    trace.events[2].drain(..3);
+    let detection = detect(&trace);
+    assert_eq!(
+        (detection.doubts.receives_unmatched, detection.doubts.data_differ),
+        (3, 0)
+    );
+    assert_eq!(only(&detection).instances.len(), 2);
 }
 
 #[test]

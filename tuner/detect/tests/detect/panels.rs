@@ -24,6 +24,9 @@ fn check(name: &str, trace: &Trace, rows: usize) {
             finding.confidence >= Confidence::Likely && !finding.is_subset,
             "{name}: {shown:#?}"
         );
+        let bytes: Vec<u64> = finding.instances.iter().map(|one| one.bytes).collect();
+        let right: Vec<u64> = (0..panels::PANELS).map(|panel| panels::bytes(panel) as u64).collect();
+        assert_eq!(bytes, right, "{name}");
         let roots: Vec<_> = finding.instances.iter().map(|one| one.root).collect();
         assert_eq!(roots, [0, 1, 2, 3, 0, 1, 2, 3].map(Some), "{name}");
         assert_eq!(
@@ -34,9 +37,11 @@ fn check(name: &str, trace: &Trace, rows: usize) {
     }
 }
 
+type Variant = fn(&mut Rank);
+
 #[test]
 fn all_six_variants_are_broadcasts_of_as_many_panels() {
-    let variants: [(&str, fn(&mut Rank)); 6] = [
+    let variants: [(&str, Variant); 6] = [
         ("increasing ring", panels::increasing_ring),
         ("increasing ring, modified", panels::increasing_ring_modified),
         ("two rings", panels::two_rings),
@@ -45,8 +50,19 @@ fn all_six_variants_are_broadcasts_of_as_many_panels() {
         ("long, modified", panels::long_modified),
     ];
     for (name, program) in variants {
-        check(name, &on_world(4, &program), 1);
-        check(name, &on_rows(&program), 2);
+        for is_packed in [true, false] {
+            let program = move |rank: &mut Rank| {
+                rank.is_packed = is_packed;
+                program(rank);
+            };
+            let name = if is_packed {
+                format!("{name}, packed")
+            } else {
+                name.to_owned()
+            };
+            check(&name, &on_world(4, &program), 1);
+            check(&name, &on_rows(&program), 2);
+        }
     }
 }
 

@@ -171,16 +171,18 @@ fn a_token_around_broadcasts_cannot_be_a_broadcast() {
     assert_eq!(inner.replacement, Replacement::Blocking("MPI_Bcast".to_owned()));
 }
 
+/// Rank 2 joins in when rank 0 tells it to, which rank 0 does when it has sent its own block.
 #[test]
-fn the_call_may_stand_at_the_last_message() {
-    // Each rank gets a word of its right neighbour between its send and its last receive, which the neighbour gives at once.
+fn a_call_may_have_to_stand_at_the_last_message() {
     let program = |rank: &mut Rank| {
         rank.fill(0..480, 3);
+        if rank.rank == 2 {
+            rank.receive(0, 5, 3000..3040);
+        }
         for step in 0..rank.size - 1 {
             rank.send(rank.after(1), 1, block(rank.before(step)));
-            if step == 0 {
-                rank.send(rank.before(1), 5, 3000..3040);
-                rank.receive(rank.after(1), 5, 3100..3140);
+            if rank.rank == 0 && step == 0 {
+                rank.send(2, 5, 400..440);
             }
             rank.receive(rank.before(1), 1, block(rank.before(step + 1)));
         }
@@ -188,6 +190,14 @@ fn the_call_may_stand_at_the_last_message() {
     let detection = detect(&on_world(4, &program));
     let finding = only(&detection);
     assert_eq!(finding.replacement, Replacement::Blocking("MPI_Allgather".to_owned()));
+    assert!(
+        finding
+            .why
+            .iter()
+            .any(|why| why.starts_with("the call must stand where")),
+        "{:?}",
+        finding.why
+    );
 }
 
 fn block(at: u32) -> std::ops::Range<usize> {

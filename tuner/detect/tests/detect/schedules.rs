@@ -169,6 +169,9 @@ proptest! {
 
     #[test]
     fn a_sum_by_any_tree_is_found(tree in tree()) {
+        // A chain from rank 0 to the last one sends what a scan does.
+        let is_scan = tree.order.iter().rev().copied().eq(0..tree.order.len() as u32) && tree.parents.iter().copied().eq(0..tree.parents.len());
+        prop_assume!(!is_scan);
         check(reduce, &tree, Collective::Reduce, true, Confidence::Certain);
     }
 }

@@ -8,10 +8,10 @@ mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FEWEST_RANKS, Operation};
+use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, common_count};
 use crate::arena::{Arena, Step};
 use crate::arithmetic::{ALL, Operators, Shape};
-use crate::epochs::site_groups;
+use crate::epochs::{Joined, site_groups};
 use crate::filters::Filters;
 use crate::model::finding::{Collective, Confidence, Reason};
 use crate::ranks::RankSet;
@@ -46,98 +46,189 @@ pub(crate) fn operations(arena: &Arena<'_>, filters: &mut Filters) -> Vec<Operat
     }
     let mut found = Vec::new();
     for (shape, steps) in shapes {
-        if steps.len() < 2 * (arena.size - 1) {
-            continue;
-        }
-        let of_shape = run(arena, shape, &steps, &groups, filters);
-        if !of_shape.is_empty() {
-            found.extend(of_shape);
-            continue;
-        }
-        // Other messages of the same form may be in the way.
-        let mut by_sites: BTreeMap<u32, Vec<Step<'_>>> = BTreeMap::new();
-        for step in &steps {
-            if let Step::Send(id) | Step::Receive(id) = *step {
-                by_sites.entry(groups[id as usize]).or_default();
-            }
-        }
-        if by_sites.len() < 2 || by_sites.len() > MOST_GROUPS {
-            continue;
-        }
-        for step in &steps {
-            match *step {
-                Step::Send(id) | Step::Receive(id) => by_sites.entry(groups[id as usize]).or_default().push(*step),
-                Step::Own(..) => by_sites.values_mut().for_each(|all| all.push(*step)),
-            }
-        }
-        for steps in by_sites.values() {
-            found.extend(run(arena, shape, steps, &groups, &mut Filters::default()));
+        for (ranks, steps) in parts(arena, &steps) {
+            let search = Search {
+                arena,
+                ranks: &ranks,
+                shape,
+                groups: &groups,
+            };
+            found.extend(search.run_all(&steps, filters));
         }
     }
     found
 }
 
-/// Reductions among the messages of one shape.
-fn run(arena: &Arena<'_>, shape: Shape, steps: &[Step<'_>], groups: &[u32], filters: &mut Filters) -> Vec<Operation> {
-    let mut replay = Replay::new(arena.size, shape);
+/// Steps by the sets of ranks, of three or more, that their messages connect.
+fn parts<'t>(arena: &Arena<'t>, steps: &[Step<'t>]) -> Vec<(Vec<u32>, Vec<Step<'t>>)> {
+    let mut sets = Joined::new(arena.size);
     for step in steps {
-        match *step {
-            Step::Send(id) => {
-                let message = &arena.messages[id as usize];
-                replay.send(id, message.from, message.to, message.sent);
+        if let Step::Send(id) = *step {
+            let message = &arena.messages[id as usize];
+            sets.join(message.from as usize, message.to as usize);
+        }
+    }
+    let mut parts: BTreeMap<usize, (Vec<u32>, Vec<Step<'t>>)> = BTreeMap::new();
+    for rank in 0..arena.size {
+        parts.entry(sets.find(rank)).or_default().0.push(rank as u32);
+    }
+    parts.retain(|_, part| part.0.len() >= FEWEST_RANKS);
+    for step in steps {
+        let rank = match *step {
+            Step::Send(id) => arena.messages[id as usize].from,
+            Step::Receive(id) => arena.messages[id as usize].to,
+            Step::Own(rank, _) => rank,
+        };
+        if let Some(part) = parts.get_mut(&sets.find(rank as usize)) {
+            part.1.push(*step);
+        }
+    }
+    parts.into_values().collect()
+}
+
+/// Search among the messages of one shape between some ranks.
+struct Search<'a, 't> {
+    arena: &'a Arena<'t>,
+    ranks: &'a [u32],
+    shape: Shape,
+    /// Group of call sites of each message.
+    groups: &'a [u32],
+}
+
+impl Search<'_, '_> {
+    /// Reductions by all call sites, or, where there are none, by each group of call sites: other messages may be in the way.
+    fn run_all(&self, steps: &[Step<'_>], filters: &mut Filters) -> Vec<Operation> {
+        let found = self.run(steps, filters);
+        if !found.is_empty() {
+            return found;
+        }
+        let mut by_sites: BTreeMap<u32, Vec<Step<'_>>> = BTreeMap::new();
+        for step in steps {
+            if let Step::Send(id) | Step::Receive(id) = *step {
+                by_sites.entry(self.groups[id as usize]).or_default();
             }
-            Step::Receive(id) => replay.receive(id, arena.messages[id as usize].to),
-            Step::Own(rank, payload) => replay.show(rank, payload),
+        }
+        if by_sites.len() < 2 || by_sites.len() > MOST_GROUPS {
+            return Vec::new();
+        }
+        for step in steps {
+            match *step {
+                Step::Send(id) | Step::Receive(id) => by_sites.entry(self.groups[id as usize]).or_default().push(*step),
+                Step::Own(..) => by_sites.values_mut().for_each(|all| all.push(*step)),
+            }
+        }
+        by_sites
+            .values()
+            .flat_map(|steps| self.run(steps, &mut Filters::default()))
+            .collect()
+    }
+
+    fn run(&self, steps: &[Step<'_>], filters: &mut Filters) -> Vec<Operation> {
+        let size = self.ranks.len();
+        let at = |rank: u32| self.ranks.binary_search(&rank).unwrap_or(0) as u32;
+        let mut replay = Replay::new(size, self.shape);
+        for step in steps {
+            match *step {
+                Step::Send(id) => {
+                    let message = &self.arena.messages[id as usize];
+                    replay.send(id, at(message.from), at(message.to), message.sent);
+                }
+                Step::Receive(id) => replay.receive(id, at(self.arena.messages[id as usize].to)),
+                Step::Own(rank, payload) => replay.show(at(rank), payload),
+            }
+        }
+        let reached = |all: &[Vec<Completion>]| all.iter().map(Vec::len).collect::<Vec<usize>>();
+        let whole = reached(&replay.whole);
+        let prefixes = reached(&replay.prefixes);
+        let instances =
+            |of: &[Vec<Completion>], count: usize| (0..count).map(|at| instance(&replay, of, at)).collect::<Vec<_>>();
+        let scans = common_count(prefixes[1..].iter().copied());
+        let is_scan = whole[..size - 1].iter().all(|&count| count == 0);
+        if let Some(count) = scans.filter(|_| is_scan) {
+            return self.judged(Collective::Scan, None, instances(&replay.prefixes[1..], count), filters);
+        }
+        if let Some(count) = common_count(whole.iter().copied()) {
+            return self.judged(Collective::Allreduce, None, instances(&replay.whole, count), filters);
+        }
+        let mut found = Vec::new();
+        for (own, &root) in replay.whole.chunks(1).zip(self.ranks) {
+            found.extend(self.judged(Collective::Reduce, Some(root), instances(own, own[0].len()), filters));
+        }
+        found
+    }
+
+    /// Instances with their grade, or none if nothing shows that anything was computed.
+    fn judged(
+        &self,
+        collective: Collective,
+        root: Option<u32>,
+        instances: Vec<Evidence>,
+        filters: &mut Filters,
+    ) -> Vec<Operation> {
+        let count = instances.len();
+        if self.ranks.len() < self.arena.size && count < FEWEST_RECURRENCES {
+            filters.add(Reason::SubsetOnce, count as u64);
+            return Vec::new();
+        }
+        let form = Form::of(collective, &instances);
+        let mut found = Vec::new();
+        for one in instances {
+            let Some((mut confidence, why)) = one.grade(&form) else {
+                filters.count(Reason::NoArithmetic);
+                continue;
+            };
+            let mut reasons = vec![match collective {
+                Collective::Reduce => "values to which every rank contributed once reach the root",
+                Collective::Allreduce => "values to which every rank contributed once reach every rank",
+                _ => "every rank gets a value to which all ranks before it contributed once",
+            }];
+            reasons.push(why);
+            if collective == Collective::Scan && is_chain(self.arena, &one.messages) {
+                reasons.push("a reduction to the last rank by a chain sends the same messages");
+                confidence = confidence.min(Confidence::Likely);
+            }
+            let group = RankSet::of(self.arena.size, self.ranks);
+            found.push(Operation {
+                collective,
+                group,
+                roots: root.into_iter().collect(),
+                sites: one
+                    .messages
+                    .iter()
+                    .map(|&id| self.groups[id as usize])
+                    .min()
+                    .unwrap_or(0),
+                messages: one.messages,
+                bytes: self.shape.bytes,
+                varied: false,
+                confidence,
+                why: reasons,
+                operators: one.operators,
+            });
+        }
+        found
+    }
+}
+
+/// Form of the messages of all instances, where no arithmetic is seen.
+struct Form {
+    /// True if values are made of several others on the way, time and again.
+    is_tree: bool,
+    compared: u32,
+}
+
+impl Form {
+    fn of(collective: Collective, instances: &[Evidence]) -> Self {
+        let count = instances.len();
+        let assumed = instances.iter().filter(|one| one.assumed > 0).count();
+        Self {
+            is_tree: instances.iter().all(|one| one.branches && one.passed_on == 0)
+                && collective != Collective::Scan
+                && count >= FEWEST_WITHOUT_ARITHMETIC
+                && assumed * 2 >= count,
+            compared: instances.iter().map(|one| one.compared).sum(),
         }
     }
-    let reached = |all: &[Vec<Completion>]| all.iter().map(Vec::len).collect::<Vec<usize>>();
-    let whole = reached(&replay.whole);
-    let prefixes = reached(&replay.prefixes);
-    let scans = prefixes[1];
-    let mut found = Vec::new();
-    if scans > 0
-        && prefixes[1..].iter().all(|&count| count == scans)
-        && whole[..arena.size - 1].iter().all(|&count| count == 0)
-    {
-        let all: Vec<_> = (0..scans)
-            .map(|at| instance(&replay, &replay.prefixes[1..], at))
-            .collect();
-        found.extend(judged(
-            arena,
-            &replay,
-            Collective::Scan,
-            Vec::new(),
-            all,
-            groups,
-            filters,
-        ));
-    } else if whole[0] > 0 && whole.iter().all(|&count| count == whole[0]) {
-        let all: Vec<_> = (0..whole[0]).map(|at| instance(&replay, &replay.whole, at)).collect();
-        found.extend(judged(
-            arena,
-            &replay,
-            Collective::Allreduce,
-            Vec::new(),
-            all,
-            groups,
-            filters,
-        ));
-    } else {
-        for (root, count) in (0..).zip(&whole).filter(|(_, count)| **count > 0) {
-            let own = &replay.whole[root as usize..=root as usize];
-            let all: Vec<_> = (0..*count).map(|at| instance(&replay, own, at)).collect();
-            found.extend(judged(
-                arena,
-                &replay,
-                Collective::Reduce,
-                vec![root],
-                all,
-                groups,
-                filters,
-            ));
-        }
-    }
-    found
 }
 
 /// Instance of a reduction.
@@ -188,78 +279,33 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
     evidence
 }
 
-/// Instances with their grade, or none if nothing shows that anything was computed.
-fn judged(
-    arena: &Arena<'_>,
-    replay: &Replay,
-    collective: Collective,
-    roots: Vec<u32>,
-    instances: Vec<Evidence>,
-    groups: &[u32],
-    filters: &mut Filters,
-) -> Vec<Operation> {
-    let count = instances.len();
-    let compared: u32 = instances.iter().map(|one| one.compared).sum();
-    let assumed = instances.iter().filter(|one| one.assumed > 0).count();
-    let by_form = instances.iter().all(|one| one.branches && one.passed_on == 0)
-        && collective != Collective::Scan
-        && count >= FEWEST_WITHOUT_ARITHMETIC
-        && assumed * 2 >= count;
-    let mut found = Vec::new();
-    for one in instances {
+impl Evidence {
+    /// Grade with its ground; `None` if there is none.
+    fn grade(&self, form: &Form) -> Option<(Confidence, &'static str)> {
         // Ranks that pass on each other's parts gather them; one of them may be the sum of others by chance.
-        let is_shown = one.verified > one.passed_on;
-        let (confidence, why) = if is_shown && one.assumed == 0 {
-            (
-                Confidence::Certain,
+        if self.verified > self.passed_on {
+            let (all, part) = (
                 "arithmetic on the first bytes explains every value that was computed",
-            )
-        } else if is_shown {
-            (
-                Confidence::Likely,
                 "arithmetic on the first bytes explains a part of the values that were computed",
-            )
-        } else if by_form && compared >= FEWEST_COMPARISONS {
-            (
-                Confidence::Likely,
-                "no result is less (or none is greater) than what it may be made of",
-            )
-        } else if by_form {
-            (
-                Confidence::Possible,
-                "values of one form are made of others on the way; the ranks' own parts are not seen",
-            )
+            );
+            let is_all = self.assumed == 0;
+            return Some(if is_all {
+                (Confidence::Certain, all)
+            } else {
+                (Confidence::Likely, part)
+            });
+        }
+        let (ordered, alike) = (
+            "no result is less (or none is greater) than what it may be made of",
+            "values of one form are made of others on the way; the ranks' own parts are not seen",
+        );
+        let is_ordered = form.compared >= FEWEST_COMPARISONS;
+        form.is_tree.then_some(if is_ordered {
+            (Confidence::Likely, ordered)
         } else {
-            filters.count(Reason::NoArithmetic);
-            continue;
-        };
-        let mut reasons = vec![match collective {
-            Collective::Reduce => "values to which every rank contributed once reach the root",
-            Collective::Allreduce => "values to which every rank contributed once reach every rank",
-            _ => "every rank gets a value to which all ranks before it contributed once",
-        }];
-        reasons.push(why);
-        let confidence = if collective == Collective::Scan && is_chain(arena, &one.messages) {
-            reasons.push("a reduction to the last rank by a chain sends the same messages");
-            confidence.min(Confidence::Likely)
-        } else {
-            confidence
-        };
-        let sites = one.messages.iter().map(|&id| groups[id as usize]).min().unwrap_or(0);
-        found.push(Operation {
-            collective,
-            group: RankSet::full(arena.size),
-            roots: roots.clone(),
-            messages: one.messages,
-            bytes: replay.bytes(),
-            varied: false,
-            sites,
-            confidence,
-            why: reasons,
-            operators: one.operators,
-        });
+            (Confidence::Possible, alike)
+        })
     }
-    found
 }
 
 /// True if no rank sends more than one of the messages.

@@ -80,10 +80,6 @@ impl Replay {
         }
     }
 
-    pub(super) fn bytes(&self) -> u64 {
-        self.shape.bytes
-    }
-
     /// Messages by which others than its maker send a value that lacks contributors.
     pub(super) fn passed_on(&self, value: usize) -> u32 {
         let one = &self.values[value];

@@ -8,7 +8,7 @@ use crate::fixture::Rank;
 pub(crate) const PANELS: u32 = 8;
 
 /// Bytes of a panel.
-fn bytes(panel: u32) -> usize {
+pub(crate) fn bytes(panel: u32) -> usize {
     40_000 - 3_000 * panel as usize
 }
 
@@ -27,7 +27,6 @@ impl Panel {
 }
 
 fn each(rank: &mut Rank, polls: bool, broadcast: impl Fn(&mut Rank, &Panel)) {
-    rank.is_packed = true;
     for number in 0..PANELS {
         let root = number % rank.size;
         let panel = Panel {

@@ -62,11 +62,13 @@ pub(crate) fn allgather_by_neighbours(rank: &mut Rank) {
         for step in 1..size / 2 {
             let goes_right = is_even != (step % 2 == 1);
             let peer = if goes_right { rank.after(1) } else { rank.before(1) };
-            let theirs = if goes_right {
-                (peer + 2 * ((step - 1) / 2) + if step % 2 == 1 { 0 } else { 1 }) % size & !1
+            let places = 2 * ((step - 1) / 2) + (step + 1) % 2;
+            let owner = if goes_right {
+                peer + places
             } else {
-                (peer + size - 2 * ((step - 1) / 2) - if step % 2 == 1 { 0 } else { 1 }) % size & !1
+                peer + size - places
             };
+            let theirs = (owner % size) & !1;
             rank.send(peer, 1, pair as usize * BLOCK..(pair as usize + 2) * BLOCK);
             rank.receive(peer, 1, theirs as usize * BLOCK..(theirs as usize + 2) * BLOCK);
             pair = theirs;
