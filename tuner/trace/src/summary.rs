@@ -232,7 +232,9 @@ fn communicators(trace: &Trace) -> Vec<OfCommunicator> {
 }
 
 fn sites(trace: &Trace) -> Vec<OfSite> {
-    let mut all: BTreeMap<(Option<usize>, usize), (BTreeSet<u32>, u64, Counts)> = BTreeMap::new();
+    /// Ranks, nanoseconds and counts of calls.
+    type Sums = (BTreeSet<u32>, u64, Counts);
+    let mut all: BTreeMap<(Option<usize>, usize), Sums> = BTreeMap::new();
     for rank in &trace.ranks {
         for event in &rank.events {
             let (ranks, nanoseconds, counts) = all.entry((event.site, event.function)).or_default();
