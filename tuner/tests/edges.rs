@@ -202,6 +202,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
             "kilter",
             "kilter-algorithms",
             "kilter-bench",
+            "kilter-detect",
             "kilter-emit",
             "kilter-fixtures",
             "kilter-model",
