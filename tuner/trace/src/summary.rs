@@ -231,19 +231,27 @@ fn communicators(trace: &Trace) -> Vec<OfCommunicator> {
     shown
 }
 
+/// Calls of a function at a site.
+#[derive(Default)]
+struct AtSite {
+    ranks: BTreeSet<u32>,
+    nanoseconds: u64,
+    counts: Counts,
+}
+
 fn sites(trace: &Trace) -> Vec<OfSite> {
-    let mut all: BTreeMap<(Option<usize>, usize), (BTreeSet<u32>, u64, Counts)> = BTreeMap::new();
+    let mut all: BTreeMap<(Option<usize>, usize), AtSite> = BTreeMap::new();
     for rank in &trace.ranks {
         for event in &rank.events {
-            let (ranks, nanoseconds, counts) = all.entry((event.site, event.function)).or_default();
-            ranks.insert(rank.rank);
-            *nanoseconds += event.end_ns.saturating_sub(event.begin_ns);
-            counts.add(event);
+            let at = all.entry((event.site, event.function)).or_default();
+            at.ranks.insert(rank.rank);
+            at.nanoseconds += event.end_ns.saturating_sub(event.begin_ns);
+            at.counts.add(event);
         }
     }
     let mut sites: Vec<OfSite> = all
         .into_iter()
-        .map(|((site, function), (ranks, nanoseconds, counts))| {
+        .map(|((site, function), at)| {
             let site = site.and_then(|at| trace.sites.get(at));
             OfSite {
                 function: trace
@@ -254,9 +262,9 @@ fn sites(trace: &Trace) -> Vec<OfSite> {
                 place: site.map_or_else(|| "unknown".to_owned(), |site| site.place()),
                 module: site.map(|site| site.module.clone()).unwrap_or_default(),
                 offset: site.map_or(0, |site| site.offset),
-                ranks: ranks.len(),
-                nanoseconds,
-                counts,
+                ranks: at.ranks.len(),
+                nanoseconds: at.nanoseconds,
+                counts: at.counts,
             }
         })
         .collect();

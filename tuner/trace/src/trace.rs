@@ -103,7 +103,7 @@ impl Trace {
     /// The communicator of a part or, if it has none, of its event.
     #[must_use]
     pub fn communicator(&self, event: &Event, part: Option<&Part>) -> Option<&Communicator> {
-        let of_part = part.and_then(|part| communicator_of(part));
+        let of_part = part.and_then(communicator_of);
         self.communicators.get(of_part.or(event.communicator)?)
     }
 
