@@ -165,7 +165,7 @@ fn every_message_is_in_the_trace_with_its_bytes() {
     }
 }
 
-/// What begins is completed, cancelled or given up, once.
+/// Each operation that begins is completed or cancelled, once.
 fn operations(trace: &Trace) {
     for rank in 0..4 {
         let mut begun = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What is shown of a trace.
+//! A trace in numbers, as it is shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,12 +51,12 @@ pub struct OfRank {
     pub finalized: bool,
     /// True if the process was killed, so that nothing said the end of its file.
     pub killed: bool,
-    /// What it did.
+    /// Numbers of its calls.
     #[serde(flatten)]
     pub counts: Counts,
     /// Calls that are not in the file.
     pub lost_calls: u64,
-    /// What calls did that is not in the file.
+    /// Parts of calls that are not in the file, and parts whose calls are not.
     pub lost_parts: u64,
     /// Call sites and communicators that are not in the file.
     pub lost_definitions: u64,
@@ -70,7 +70,7 @@ pub struct OfRank {
     pub hash_limit: u64,
 }
 
-/// What calls did.
+/// Numbers of calls and of what they did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Calls.
@@ -132,7 +132,7 @@ pub struct OfCommunicator {
     pub label: String,
     /// Number of its members on both sides.
     pub members: usize,
-    /// What calls did on it. Completions have no communicator of their own.
+    /// Numbers of the calls on it. Completions have no communicator of their own.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -152,7 +152,7 @@ pub struct OfSite {
     pub ranks: usize,
     /// Nanoseconds in these calls on all ranks.
     pub nanoseconds: u64,
-    /// What the calls did.
+    /// Numbers of these calls.
     #[serde(flatten)]
     pub counts: Counts,
 }
