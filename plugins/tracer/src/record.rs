@@ -44,7 +44,7 @@ pub(crate) enum Data<N> {
     Requests(N),
 }
 
-/// What a call is counted as.
+/// The part of a call that is counted.
 #[derive(Clone, Copy)]
 pub(crate) struct Volume<N> {
     pub(crate) data: Data<N>,
@@ -60,7 +60,7 @@ pub(crate) struct Volume<N> {
 pub(crate) struct Call<N> {
     pub(crate) comm: Option<MPI_Comm>,
     pub(crate) volume: Volume<N>,
-    /// What it does to messages and requests.
+    /// Its effect on messages and requests.
     pub(crate) act: Act,
 }
 
@@ -114,7 +114,7 @@ impl<N: Number> Call<N> {
         self
     }
 
-    /// What was received or found is told by this status, or by as many as there are requests.
+    /// The call filled this status, or as many as there are requests.
     #[inline]
     pub(crate) fn status(mut self, status: *const MPI_Status) -> Call<N> {
         self.act.status = status;

@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     pub(crate) trace: Option<Trace>,
 }
 
-/// What is counted into.
+/// Settings of the counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Directory of the ranks' files.
@@ -24,14 +24,14 @@ pub(crate) struct Counts {
     pub(crate) memory: usize,
 }
 
-/// What is traced into.
+/// Settings of the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trace {
     /// Directory of the ranks' files.
     pub(crate) directory: PathBuf,
     /// Bytes that the file may have.
     pub(crate) limit: usize,
-    /// What is done when it is full.
+    /// Behaviour of a full file.
     pub(crate) when_full: WhenFull,
     /// Bytes of a payload that are hashed at most.
     pub(crate) hash_limit: usize,

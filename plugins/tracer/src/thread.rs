@@ -28,7 +28,7 @@ pub(crate) struct Thread {
     /// Calls of MPI that this thread is in.
     pub(crate) depth: u64,
     pub(crate) remembered: [Remembered; WAYS],
-    /// What the trace keeps for the thread; null until its first call that is traced.
+    /// The trace's memory of the thread; null until its first call that is traced.
     pub(crate) trace: *mut c_void,
 }
 

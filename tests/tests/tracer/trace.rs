@@ -11,7 +11,7 @@ use kilter_tracing::gather::gather;
 use kilter_tracing::matching::{Place, matches};
 use kilter_tracing::trace::{Event, Part, Role, Trace, flag, operator_name, peer};
 
-use crate::dropin::job::{Mpi, Output};
+use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 /// `trace.c`.
 fn messages(mpi: Mpi) -> PathBuf {
@@ -23,16 +23,29 @@ fn messages(mpi: Mpi) -> PathBuf {
     )
 }
 
-/// Runs a program with the tracer in its ranks.
+/// Runs `trace.c` with the tracer in its ranks.
 fn traced(mpi: Mpi, words: &[&str], ranks: usize, variables: &[(&str, &str)]) -> (Output, Trace) {
-    let directory = tempfile::tempdir().unwrap();
-    let tracer = mpi.library("libkilter_tracer.so").display().to_string();
-    let path = directory.path().display().to_string();
-    let mut all = vec![("LD_PRELOAD", tracer.as_str()), (DIRECTORY_VARIABLE, path.as_str())];
-    all.extend(variables);
     let program = messages(mpi);
     let words = std::iter::once(program.as_path()).chain(words.iter().map(Path::new));
-    let output = mpi.run(&words.collect::<Vec<_>>(), ranks, &all);
+    traced_with(mpi, &words.collect::<Vec<_>>(), ranks, &[], variables)
+}
+
+/// Runs a program with the tracer in front of further libraries.
+fn traced_with(
+    mpi: Mpi,
+    words: &[&Path],
+    ranks: usize,
+    further: &[&str],
+    variables: &[(&str, &str)],
+) -> (Output, Trace) {
+    let directory = tempfile::tempdir().unwrap();
+    let libraries = std::iter::once("libkilter_tracer.so").chain(further.iter().copied());
+    let files: Vec<String> = libraries.map(|name| mpi.library(name).display().to_string()).collect();
+    let preload = files.join(":");
+    let path = directory.path().display().to_string();
+    let mut all = vec![("LD_PRELOAD", preload.as_str()), (DIRECTORY_VARIABLE, path.as_str())];
+    all.extend(variables);
+    let output = mpi.run(words, ranks, &all);
     let trace = gather(directory.path()).unwrap_or_else(|error| panic!("{mpi:?}: {error}\n{output:?}"));
     (output, trace)
 }
@@ -152,7 +165,7 @@ fn every_message_is_in_the_trace_with_its_bytes() {
     }
 }
 
-/// What begins is completed, cancelled or given up, once.
+/// Each operation that begins is completed or cancelled, once.
 fn operations(trace: &Trace) {
     for rank in 0..4 {
         let mut begun = BTreeSet::new();
@@ -327,6 +340,56 @@ fn counts_and_trace_come_together() {
     }
 }
 
+/// The algorithms' own messages are not the program's.
+fn the_drop_in_and_the_progress_thread_leave_no_event() {
+    for mpi in Mpi::installed() {
+        let deployed = Deployed::for_library(
+            mpi,
+            vec![rule("allreduce", 4, 1..=u64::MAX, "allreduce.recursive_doubling")],
+        );
+        let path = deployed.path.display().to_string();
+        let variables = [
+            ("KILTER_PROFILE", path.as_str()),
+            ("KILTER_LOG", "1"),
+            ("KILTER_PRIVATE_AFTER", "0"),
+            ("KILTER_PROGRESS", "force"),
+        ];
+        let further = ["libkilter.so", "libkilter_progress.so"];
+        let (output, trace) = traced_with(mpi, &[&messages(mpi)], 4, &further, &variables);
+        assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
+        assert_eq!(
+            output.calls()["allreduce.recursive_doubling"],
+            1,
+            "{mpi:?}: {}",
+            output.stderr
+        );
+        assert_eq!(found(&trace), expected(), "{mpi:?}");
+        operations(&trace);
+        collectives(&trace);
+    }
+}
+
+fn fortran_of_every_kind_is_traced_once() {
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+        if !mpi.is_there() {
+            continue;
+        }
+        for interface in ["MPIF_H", "MPI", "MPI_F08"] {
+            let options = ["-fallow-argument-mismatch", &format!("-DKILTER_{interface}")];
+            let program = mpi.built("mpif90", "fortran.F90", &options, &format!("fortran_{interface}"));
+            let (output, trace) = traced_with(mpi, &[&program], 2, &[], &[]);
+            let case = format!("{interface} on {mpi:?}");
+            assert!(output.ok && output.stdout.ends_with("OK\n"), "{case}: {output:?}");
+            let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+            for event in trace.ranks.iter().flat_map(|rank| &rank.events) {
+                *counts.entry(trace.function(event)).or_default() += 1;
+            }
+            let expected = [("MPI_Allreduce", 20), ("MPI_Bcast", 10), ("MPI_Gather", 6)];
+            assert_eq!(counts, BTreeMap::from(expected), "{case}");
+        }
+    }
+}
+
 fn threads_have_streams_of_their_own() {
     for mpi in Mpi::installed() {
         let program = mpi.built("mpicc", "threads.c", &["-std=c11", "-O1", "-pthread"], "threads");
@@ -427,6 +490,8 @@ kilter_tests::cases![
     a_killed_rank_leaves_all_calls_that_had_returned,
     a_full_file_is_said_aloud_and_both_ways_are_matched,
     counts_and_trace_come_together,
+    the_drop_in_and_the_progress_thread_leave_no_event,
+    fortran_of_every_kind_is_traced_once,
     threads_have_streams_of_their_own,
     the_command_traces_shows_and_exports,
 ];

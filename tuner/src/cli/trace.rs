@@ -12,10 +12,10 @@ const DIRECTORY: &str = "kilter-trace";
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Trace {
-    /// What to do with a trace that is there.
+    /// Use of a trace that is there.
     #[command(subcommand)]
     pub stored: Option<Stored>,
-    /// What to run.
+    /// The run.
     #[command(flatten)]
     pub run: Run,
 }
@@ -39,7 +39,7 @@ pub struct Run {
     #[arg(long, value_name = "MIB", default_value_t = LIMIT_MIB,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(LIMITS_MIB.0 as u64..=LIMITS_MIB.1 as u64))]
     pub limit: usize,
-    /// What is done when a file is full.
+    /// Behaviour when a file is full.
     #[arg(long, value_enum, default_value_t = Full::Stop)]
     pub when_full: Full,
     /// Bytes of a message that are hashed at most, in MiB; 0 hashes nothing.
@@ -88,7 +88,7 @@ pub struct Export {
     pub perfetto: PathBuf,
 }
 
-/// What is done when a file is full.
+/// Behaviour of a full file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Full {
     /// Nothing more is recorded.

@@ -21,7 +21,7 @@ const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// Between two looks at the command.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What a command is run with.
+/// The tracer and the library of a command.
 pub(super) struct Programs {
     tracer: PathBuf,
     /// Library of the command's launcher.

@@ -115,7 +115,7 @@ pub fn gather(directory: &Path) -> Result<Trace, GatherError> {
     })
 }
 
-/// What has one number in all files.
+/// Numbers that hold in all files.
 #[derive(Default)]
 struct Numbers {
     communicators: BTreeMap<String, usize>,

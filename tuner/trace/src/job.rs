@@ -1,4 +1,4 @@
-//! What was run: `job.json` beside the ranks' files.
+//! The job that was run: `job.json` beside the ranks' files.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,9 +4,9 @@
 //!
 //! * [`trace`]: a trace as data, on one clock.
 //! * [`gather`]: the ranks' files as a [`trace::Trace`].
-//! * [`job`]: what was run.
+//! * [`job`]: the command that was run.
 //! * [`matching`]: sends and the receives that took their messages.
-//! * [`summary`]: what is shown of it; [`text`] and JSON render it.
+//! * [`summary`]: its numbers, as [`text`] and JSON render them.
 //! * [`events`]: every event on a line.
 //! * [`perfetto`]: export to the Perfetto viewer. [`detectable`]: what `kilter detect` reads.
 //!

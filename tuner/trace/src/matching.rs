@@ -32,9 +32,9 @@ impl Place {
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Where it is sent.
+    /// The send.
     pub send: Place,
-    /// Where it is received: the completion, if the receive does not block.
+    /// The receive: its completion, if it does not block.
     pub receive: Place,
     /// False if length or content differ: calls are missing, or the program changed a buffer that was in use.
     pub is_same: bool,

@@ -1,4 +1,4 @@
-//! What is shown of a trace.
+//! A trace in numbers, as it is shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,12 +51,12 @@ pub struct OfRank {
     pub finalized: bool,
     /// True if the process was killed, so that nothing said the end of its file.
     pub killed: bool,
-    /// What it did.
+    /// Numbers of its calls.
     #[serde(flatten)]
     pub counts: Counts,
     /// Calls that are not in the file.
     pub lost_calls: u64,
-    /// What calls did that is not in the file.
+    /// Parts of calls that are not in the file, and parts whose calls are not.
     pub lost_parts: u64,
     /// Call sites and communicators that are not in the file.
     pub lost_definitions: u64,
@@ -70,7 +70,7 @@ pub struct OfRank {
     pub hash_limit: u64,
 }
 
-/// What calls did.
+/// Numbers of calls and of what they did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Calls.
@@ -132,7 +132,7 @@ pub struct OfCommunicator {
     pub label: String,
     /// Number of its members on both sides.
     pub members: usize,
-    /// What calls did on it. Completions have no communicator of their own.
+    /// Numbers of the calls on it. Completions have no communicator of their own.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -152,7 +152,7 @@ pub struct OfSite {
     pub ranks: usize,
     /// Nanoseconds in these calls on all ranks.
     pub nanoseconds: u64,
-    /// What the calls did.
+    /// Numbers of these calls.
     #[serde(flatten)]
     pub counts: Counts,
 }
@@ -231,21 +231,27 @@ fn communicators(trace: &Trace) -> Vec<OfCommunicator> {
     shown
 }
 
+/// Calls of a function at a site.
+#[derive(Default)]
+struct AtSite {
+    ranks: BTreeSet<u32>,
+    nanoseconds: u64,
+    counts: Counts,
+}
+
 fn sites(trace: &Trace) -> Vec<OfSite> {
-    /// Ranks, nanoseconds and counts of calls.
-    type Sums = (BTreeSet<u32>, u64, Counts);
-    let mut all: BTreeMap<(Option<usize>, usize), Sums> = BTreeMap::new();
+    let mut all: BTreeMap<(Option<usize>, usize), AtSite> = BTreeMap::new();
     for rank in &trace.ranks {
         for event in &rank.events {
-            let (ranks, nanoseconds, counts) = all.entry((event.site, event.function)).or_default();
-            ranks.insert(rank.rank);
-            *nanoseconds += event.end_ns.saturating_sub(event.begin_ns);
-            counts.add(event);
+            let at = all.entry((event.site, event.function)).or_default();
+            at.ranks.insert(rank.rank);
+            at.nanoseconds += event.end_ns.saturating_sub(event.begin_ns);
+            at.counts.add(event);
         }
     }
     let mut sites: Vec<OfSite> = all
         .into_iter()
-        .map(|((site, function), (ranks, nanoseconds, counts))| {
+        .map(|((site, function), at)| {
             let site = site.and_then(|at| trace.sites.get(at));
             OfSite {
                 function: trace
@@ -256,9 +262,9 @@ fn sites(trace: &Trace) -> Vec<OfSite> {
                 place: site.map_or_else(|| "unknown".to_owned(), |site| site.place()),
                 module: site.map(|site| site.module.clone()).unwrap_or_default(),
                 offset: site.map_or(0, |site| site.offset),
-                ranks: ranks.len(),
-                nanoseconds,
-                counts,
+                ranks: at.ranks.len(),
+                nanoseconds: at.nanoseconds,
+                counts: at.counts,
             }
         })
         .collect();

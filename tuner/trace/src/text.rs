@@ -30,7 +30,7 @@ fn head(summary: &Summary) -> String {
     let _ = writeln!(
         out,
         "{}, {}, {}",
-        // What follows the version says how it was built.
+        // Some libraries say behind a comma how they were built.
         printable(summary.library.split(',').next().unwrap_or_default()),
         count(summary.world as usize, "rank"),
         seconds(longest)

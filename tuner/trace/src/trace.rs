@@ -10,7 +10,7 @@ use crate::job::Job;
 /// The events of a job.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trace {
-    /// What was run; the default where nobody says it.
+    /// The job; the default where nobody says it.
     pub job: Job,
     /// First line of `MPI_Get_library_version`.
     pub library: String,
@@ -41,7 +41,7 @@ pub struct Rank {
     pub end_ns: Option<u64>,
     /// True if the program called `MPI_Finalize`.
     pub finalized: bool,
-    /// What was done when the file was full.
+    /// Behaviour of a full file.
     pub when_full: WhenFull,
     /// Bytes that the file may have.
     pub limit: u64,
@@ -89,7 +89,7 @@ pub struct Event {
     pub site: Option<usize>,
     /// Calls after each other that found nothing; 0 for one call that did something.
     pub polls: u32,
-    /// What it did. Communicators are places in [`Trace::communicators`] and 1.
+    /// Its parts. Communicators are places in [`Trace::communicators`] and 1.
     pub parts: Vec<Part>,
 }
 

@@ -1,4 +1,4 @@
-//! What a call does to messages and requests, as the wrappers say it.
+//! The effect of a call on messages and requests, as the wrappers say it.
 
 use std::ffi::{c_int, c_void};
 
@@ -72,7 +72,7 @@ pub(crate) enum Kind {
     Cancels,
 }
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Act {
     pub(crate) kind: Kind,

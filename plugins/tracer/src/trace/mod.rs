@@ -3,7 +3,7 @@
 //! Each thread has a stream of records in a segment of the file and takes a lock once for each segment, so that no record waits for another thread.
 //! `kilter_protocol::trace` has the format.
 //!
-//! * [`act`]: what a call does, as the wrappers say it.
+//! * [`act`]: the effect of a call, as the wrappers say it.
 //! * [`event`]: from calls to records.
 //! * [`completion`]: which requests a call completed.
 //! * [`recorder`]: the records of a call.

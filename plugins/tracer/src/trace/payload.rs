@@ -34,7 +34,7 @@ pub(crate) fn look_for_devices() {
     }
 }
 
-/// How elements become the bytes of a message.
+/// The way from elements to the bytes of a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
     /// As they lie in memory.

@@ -1,4 +1,4 @@
-//! What is kept of a payload.
+//! Digests of payloads.
 //!
 //! The CRC is that of zlib (CRC-32/ISO-HDLC), so that those of parts can be combined to that of the whole. Chunks have their ends where the
 //! content says so: a payload that is split, or joined with another one, has the same chunks, but for those at its edges. An end is where a rolling hash
@@ -26,7 +26,7 @@ pub const MOST_CHUNKS: usize = 512;
 /// A piece of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Chunk {
-    /// Where it begins.
+    /// Place of its first byte.
     pub offset: u64,
     /// Its length.
     pub bytes: u32,
@@ -34,7 +34,7 @@ pub struct Chunk {
     pub crc: u32,
 }
 
-/// What is kept of a payload, beside its chunks.
+/// Digest of a payload, beside its chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Digest {
     /// CRC-32 of what is hashed.
@@ -64,7 +64,7 @@ pub fn digest(payload: &[u8], chunks: &mut Vec<Chunk>) -> Digest {
     }
 }
 
-/// Of `2^k` chunks of a payload of this length one is kept: that whose CRC ends with `k` zeros, so that those of a longer payload are among
+/// Sampling keeps one of `2^k` chunks of a payload of this length: that whose CRC ends with `k` zeros, so that those of a longer payload are among
 /// those of a shorter one.
 #[must_use]
 pub fn sampling(bytes: usize) -> u32 {

@@ -5,7 +5,7 @@
 //! and length, and is stored last: a process that is killed leaves whole records, and the one that it was writing is not seen.
 //!
 //! * [`record`]: calls and what they did, and definitions of the numbers in them.
-//! * [`digest`]: what is kept of a payload: CRC-32, first bytes, chunks.
+//! * [`digest`]: CRC-32, first bytes and chunks of a payload.
 //! * [`layout`]: header and segments.
 //! * [`space`]: the writer, over words in memory.
 //! * [`read`]: the reader: any bytes give a trace, or an error with its offset.
@@ -46,7 +46,7 @@ pub const MAX_HASH_MIB: usize = 1 << 16;
 /// End of the name of a rank's file.
 pub const EXTENSION: &str = "ktrace";
 
-/// What is done when a file is full.
+/// Behaviour of a full file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenFull {
     /// Nothing more is recorded.

@@ -10,16 +10,16 @@ use super::{VERSION, WhenFull};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset}: {message}")]
 pub struct ReadError {
-    /// Where the mistake is.
+    /// Place of the mistake.
     pub offset: usize,
-    /// What it is.
+    /// The mistake in words.
     pub message: String,
 }
 
 /// The trace of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankTrace {
-    /// What the header says.
+    /// Content of the header.
     pub header: Header,
     /// Name of the node.
     pub host: String,
@@ -52,7 +52,7 @@ pub struct Event {
     pub site: Option<u32>,
     /// Calls after each other that found nothing; 0 for one call that did something.
     pub polls: u32,
-    /// What it did.
+    /// Its parts.
     pub parts: Vec<Part>,
     /// Parts that are not in the file.
     pub lost_parts: u32,
@@ -67,7 +67,7 @@ pub struct Header {
     pub ranks: u32,
     /// Process number.
     pub process: u32,
-    /// What is done when the file is full.
+    /// Behaviour of a full file.
     pub when_full: WhenFull,
     /// True if several threads may call MPI at the same time.
     pub threads: bool,
@@ -101,7 +101,7 @@ struct Clock {
 
 impl Clock {
     fn nanoseconds(self, ticks: u64) -> u64 {
-        // What is before the first reading is at it.
+        // A moment before the first reading is put at it.
         let passed = ticks.saturating_sub(self.ticks) as f64 * self.per_tick;
         self.nanoseconds.saturating_add(passed as u64)
     }

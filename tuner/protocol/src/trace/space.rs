@@ -25,7 +25,7 @@ fn load(words: &Words, at: usize) -> u64 {
         .map_or(0, |word| u64::from_le(word.load(Ordering::Acquire)))
 }
 
-/// What the header says from the beginning.
+/// Content of the header that is known from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begin {
     /// Rank in `MPI_COMM_WORLD`.
@@ -34,7 +34,7 @@ pub struct Begin {
     pub ranks: u32,
     /// Process number.
     pub process: u32,
-    /// What is done when the file is full.
+    /// Behaviour of a full file.
     pub when_full: WhenFull,
     /// True if several threads may call MPI at the same time.
     pub threads: bool,

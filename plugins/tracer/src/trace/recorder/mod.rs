@@ -23,7 +23,7 @@ pub(crate) struct Happened {
     pub(crate) site: usize,
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// What a collective passes: bytes, class and operator.
+    /// Bytes that a collective passes; class and operator follow.
     pub(crate) bytes: u64,
     pub(crate) class: u8,
     pub(crate) operator: u8,

@@ -19,7 +19,7 @@ pub mod kind {
     pub const CALL: u8 = 1;
     /// Calls after each other that looked for something and found nothing.
     pub const POLLS: u8 = 2;
-    /// What a call did.
+    /// A part of the call before it.
     pub const PART: u8 = 3;
     /// Name of a function's number.
     pub const FUNCTION: u8 = 16;

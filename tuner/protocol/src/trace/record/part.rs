@@ -1,4 +1,4 @@
-//! What calls did.
+//! Parts: what calls did to messages and requests.
 
 use super::super::digest::{Chunk, Digest, PREFIX_BYTES};
 use super::{First, kind};
@@ -18,7 +18,7 @@ pub mod peer {
 /// Any tag.
 pub const ANY_TAG: i32 = -1;
 
-/// What a part says.
+/// Subject of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Role {
@@ -112,10 +112,10 @@ pub mod flag {
     pub const ANY_TAG: u8 = 128;
 }
 
-/// What a call did.
+/// A part of a call: one message or operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What this says.
+    /// Its subject.
     pub role: Role,
     /// Number of the communicator and 1; 0 for none.
     pub communicator: u32,
