@@ -12,7 +12,7 @@ use crate::epochs::{Joined, inseparable, is_adjacent, spans};
 use crate::filters::Filters;
 use crate::flows::{Flow, View, occurrences, participants};
 use crate::model::finding::{Collective, Confidence, Reason};
-use crate::provenance::Provenance;
+use crate::provenance::{Ground, Provenance};
 use crate::ranks::RankSet;
 
 /// Ranks that may have the same data in the beginning, where a message is redundant.
@@ -81,7 +81,24 @@ fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) 
     (origins, count)
 }
 
-fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters) -> Option<Spread> {
+/// Messages without those that a rank sends of equal data of its own, to ranks that have them already: these are another exchange.
+fn without_equal(arena: &Arena<'_>, provenance: &Provenance, root: u32, hops: Vec<u32>) -> Vec<u32> {
+    let mut has = RankSet::one(arena.size, root);
+    let is_own = |hop: u32| match provenance.ropes[hop as usize].as_slice() {
+        [segment] => provenance.data[segment.datum as usize].class != segment.datum,
+        _ => false,
+    };
+    let is_needed = |&hop: &u32| has.insert(arena.messages[hop as usize].to) || !is_own(hop);
+    hops.into_iter().filter(is_needed).collect()
+}
+
+fn spread(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    flow: &Flow,
+    hops: Vec<u32>,
+    filters: &mut Filters,
+) -> Option<Spread> {
     let ranks = participants(arena, &hops);
     if ranks.len() < super::FEWEST_RANKS || hops.len() > MOST_HOPS_A_RANK * ranks.len() {
         return None;
@@ -93,6 +110,10 @@ fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters)
         }
         return None;
     }
+    let hops = match roots[..] {
+        [root] => without_equal(arena, provenance, root, hops),
+        _ => hops,
+    };
     Some(Spread {
         ranks,
         roots,
@@ -102,18 +123,23 @@ fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters)
 }
 
 /// Spreads among flows.
-pub(crate) fn spreads(arena: &Arena<'_>, flows: &[Flow], filters: &mut Filters) -> Vec<Spread> {
+pub(crate) fn spreads(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    flows: &[Flow],
+    filters: &mut Filters,
+) -> Vec<Spread> {
     let mut all = Vec::new();
     for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
         let times = occurrences(arena, &flow.hops);
         let several = times.len() > 1;
         let found: Vec<Spread> = times
             .into_iter()
-            .filter_map(|hops| spread(arena, flow, hops, filters))
+            .filter_map(|hops| spread(arena, provenance, flow, hops, filters))
             .collect();
         // Data that come in turn by different ways are the same piece all the same: one spread.
         if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
-            let whole = spread(arena, flow, flow.hops.clone(), filters);
+            let whole = spread(arena, provenance, flow, flow.hops.clone(), filters);
             if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {
                 all.push(whole);
                 continue;
@@ -218,8 +244,16 @@ pub(crate) fn grade(
             vec!["followed by chunks of its content, as messages cut it differently"],
         );
     }
-    if let Some(why) = ground(provenance, messages).1 {
-        return (Confidence::Likely, vec![why]);
+    if let (ground, Some(why)) = ground(provenance, messages) {
+        let is_shown = ground == Ground::Chunks;
+        return (
+            if is_shown {
+                Confidence::Likely
+            } else {
+                Confidence::Possible
+            },
+            vec![why],
+        );
     }
     // Small numbers are equal by chance.
     let is_plain = |id: &u32| {
