@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Operation, all_equal, ground, sent_bytes, united};
+use super::{Operation, all_equal, ground, shown_bytes, united};
 use crate::arena::Arena;
 use crate::epochs::{Joined, inseparable, is_adjacent, spans};
 use crate::filters::Filters;
@@ -228,7 +228,7 @@ pub(crate) fn explains(arena: &Arena<'_>, spreads: &[Spread], members: &[usize],
     } else {
         EXPLAINED
     };
-    explained as f64 >= part * sent_bytes(arena, messages) as f64
+    explained as f64 >= part * shown_bytes(arena, messages, view) as f64
 }
 
 /// Grade of data that spread by these messages.

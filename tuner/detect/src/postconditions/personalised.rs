@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery::{Delivery, Stream};
 use super::layout::{Block, Layout, layout};
-use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, common_count, ground, sent_bytes, united};
+use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, common_count, ground, shown_bytes, united};
 use crate::arena::{Arena, Step};
 use crate::epochs::{is_before, spans};
 use crate::filters::Filters;
@@ -137,7 +137,7 @@ fn aligned<'s>(
         } else {
             EXPLAINED
         };
-        if (delivered as f64) < part * sent_bytes(arena, &messages) as f64 {
+        if (delivered as f64) < part * shown_bytes(arena, &messages, view) as f64 {
             return Some(Vec::new());
         }
         all.push((deliveries, messages));
