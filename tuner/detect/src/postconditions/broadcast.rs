@@ -18,9 +18,6 @@ use crate::ranks::RankSet;
 /// Ranks that may have the same data in the beginning, where a message is redundant.
 const MOST_ORIGINS: usize = 2;
 
-/// Messages that may carry a piece, for each rank: one to a root that joins pieces, and one from it.
-const MOST_HOPS_A_RANK: usize = 2;
-
 /// Part of the bytes of its messages that a broadcast explains: of ropes, and of chunks, whose borders break some.
 const EXPLAINED: f64 = 0.95;
 const EXPLAINED_BY_CHUNKS: f64 = 0.5;
@@ -67,16 +64,6 @@ fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) 
         has.len() == ranks.len()
     };
     let count = origins.len();
-    // Two ranks may be the root where a message between them is redundant: they send it to each other.
-    if let [a, b] = origins[..] {
-        let goes = |from: u32, to: u32| {
-            let of = |hop: &u32| (arena.messages[*hop as usize].from, arena.messages[*hop as usize].to);
-            hops.iter().any(|hop| of(hop) == (from, to))
-        };
-        if !goes(a, b) || !goes(b, a) {
-            return (Vec::new(), count);
-        }
-    }
     origins.retain(reaches_all);
     (origins, count)
 }
@@ -100,7 +87,7 @@ fn spread(
     filters: &mut Filters,
 ) -> Option<Spread> {
     let ranks = participants(arena, &hops);
-    if ranks.len() < super::FEWEST_RANKS || hops.len() > MOST_HOPS_A_RANK * ranks.len() {
+    if ranks.len() < super::FEWEST_RANKS {
         return None;
     }
     let (roots, origins) = roots(arena, &hops, &ranks);

@@ -109,9 +109,6 @@ impl<'t> Memory<'t> {
     /// datum keep its CRC.
     pub(super) fn parts(&self, payload: &Payload, step: u32, data: &[Datum]) -> Vec<Part> {
         let begin = payload.address;
-        if begin == 0 {
-            return Vec::new();
-        }
         let end = begin.saturating_add(payload.bytes);
         let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
         let known: HashSet<u64> = payload.sampled(self.chunk_sample).map(|chunk| chunk.hash).collect();

@@ -424,6 +424,27 @@ fn of_programs() -> Vec<Case> {
     ]
 }
 
+/// Programs that came when a part of the detector was found to be needed by no other.
+fn for_its_parts() -> Vec<Case> {
+    vec![
+        has(
+            "broadcast: flooding",
+            broadcast::flooding,
+            Broadcast,
+            Root::One(0),
+            TIMES,
+        ),
+        has(
+            "allreduce: maxima",
+            reduction::allreduce_of_maxima,
+            Allreduce,
+            Root::None,
+            TIMES,
+        )
+        .on(&[4, 8]),
+    ]
+}
+
 /// Programs with one kind of collective each, and the nested one with two.
 pub(crate) fn collectives() -> Vec<Case> {
     let mut all = broadcasts();
@@ -433,6 +454,7 @@ pub(crate) fn collectives() -> Vec<Case> {
     all.extend(further());
     all.extend(of_programs());
     all.extend(gathers_and_broadcasts());
+    all.extend(for_its_parts());
     let mut nested = has("broadcast: nested", broadcast::nested, Broadcast, Root::One(0), 1);
     nested.expected.push(Expected {
         collective: Broadcast,
@@ -483,6 +505,7 @@ pub(crate) fn lookalikes() -> Vec<Case> {
         none("relay", more::relay),
         none("shift of new blocks", more::shift_of_new_blocks),
         none("logs", more::logs),
+        none("agreement", last::agreement),
         none("merge tree", last::merge_tree),
         none("averages", last::averages),
         none("counters", last::counters),

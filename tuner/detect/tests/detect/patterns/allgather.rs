@@ -108,11 +108,12 @@ pub(crate) fn gather_and_work_shown(rank: &mut Rank) {
 
 fn gather_shown(rank: &mut Rank, works: bool) {
     let all = 0..rank.size as usize * BLOCK;
+    let of_others = BLOCK..all.end;
     for time in 0..TIMES {
         gather::linear_to(rank, 0, time, true);
         if rank.rank == 0 && works {
-            let all = all.clone();
-            rank.work(move |memory| memory[all.clone()].iter_mut().for_each(|byte| *byte ^= 0x5a));
+            let of_others = of_others.clone();
+            rank.work(move |memory| memory[of_others.clone()].iter_mut().for_each(|byte| *byte ^= 0x5a));
         }
         broadcast::binomial_from(rank, 0, u64::MAX, all.clone());
     }
