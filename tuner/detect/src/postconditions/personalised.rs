@@ -34,36 +34,37 @@ pub(crate) fn operations(
         filters.add(Reason::TooFewRanks, u64::from(stream.pairs.len() > 1));
         return Vec::new();
     }
-    let all_pairs: Vec<(u32, u32)> = ranks
-        .iter()
-        .flat_map(|&from| ranks.iter().filter(move |&&to| to != from).map(move |&to| (from, to)))
-        .collect();
-    if all_pairs.iter().all(|pair| stream.pairs.contains_key(pair)) {
+    let others = ranks.len() - 1;
+    if stream.pairs.len() == ranks.len() * others {
+        let all_pairs: Vec<(u32, u32)> = stream.pairs.keys().copied().collect();
         return alltoalls(arena, provenance, stream, &all_pairs, view, filters, cut);
     }
     if view == View::Chunks {
         return Vec::new();
     }
+    // Ranks with the number of those that they get data from, and give data to.
+    let mut degrees: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for &(from, to) in stream.pairs.keys() {
+        degrees.entry(to).or_default().0 += 1;
+        degrees.entry(from).or_default().1 += 1;
+    }
     let mut found = Vec::new();
-    for &root in &ranks {
-        for collective in [Collective::Gather, Collective::Scatter] {
-            let pair = |rank: u32| {
-                if collective == Collective::Gather {
-                    (rank, root)
+    for (&root, &(gets, gives)) in &degrees {
+        for (collective, degree) in [(Collective::Gather, gets), (Collective::Scatter, gives)] {
+            if degree < others {
+                continue;
+            }
+            let is_one = |pair: &&(u32, u32)| {
+                root == if collective == Collective::Gather {
+                    pair.1
                 } else {
-                    (root, rank)
+                    pair.0
                 }
             };
-            let star: Vec<(u32, u32)> = ranks
-                .iter()
-                .filter(|rank| **rank != root)
-                .map(|&rank| pair(rank))
-                .collect();
-            if star.iter().all(|pair| stream.pairs.contains_key(pair)) {
-                found.extend(stars(
-                    arena, provenance, stream, collective, root, &ranks, &star, filters, cut,
-                ));
-            }
+            let star: Vec<(u32, u32)> = stream.pairs.keys().filter(is_one).copied().collect();
+            found.extend(stars(
+                arena, provenance, stream, collective, root, &ranks, &star, filters, cut,
+            ));
         }
     }
     found
