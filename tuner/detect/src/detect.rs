@@ -108,7 +108,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// What one postcondition explained is not explained again.
+    /// Accepts an operation. Messages that one postcondition explained are not explained again.
     fn take(&mut self, operation: Operation) {
         if operation.messages.iter().any(|&id| self.used[id as usize]) {
             return;
@@ -179,7 +179,7 @@ impl Search<'_, '_> {
         for stream in streams(self.arena, self.provenance(belief), &flows, view) {
             let (mut filters, mut cut) = (Filters::default(), Vec::new());
             let mut found = Vec::new();
-            // Where call sites are shared by several exchanges, tags may tell these apart.
+            // Tags may tell exchanges apart that share call sites.
             for part in stream.by_tag(self.arena) {
                 let provenance = self.provenance(belief);
                 found.extend(personalised::operations(
@@ -227,7 +227,7 @@ impl Search<'_, '_> {
                 }
                 let mut found = self.of_group(&spreads, sites, View::Content, Belief::Checked);
                 let before = found.len();
-                // What goes from one rank through another to a third may be of no use to the second.
+                // Data that go from one rank through another to a third may be of no use to the second.
                 found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));
                 self.filters.add(Reason::PassedOn, (before - found.len()) as u64);
                 found.retain(|one| !is_interleaved(self.arena, &groups, one));

@@ -87,7 +87,7 @@ fn instances<'s>(
         filters.count(Reason::SubsetOnce);
         return Vec::new();
     }
-    // Where a trace lacks an end, instances are counted from its beginning; where it lacks a beginning, from its end.
+    // Instances are counted from the beginning of a trace that lacks an end, and from the end of one that lacks a beginning.
     let from_begin = |at: usize, _: usize| at;
     let from_end = |at: usize, of_pair: usize| at + of_pair - count;
     let all = aligned(arena, stream, pairs, view, count, from_begin);

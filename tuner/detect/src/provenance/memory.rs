@@ -36,7 +36,7 @@ pub(super) struct Part {
     pub(super) is_there: bool,
 }
 
-/// What became of a piece, as chunks of later data tell.
+/// Fate of a piece, as chunks of later data tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     There,
@@ -125,7 +125,7 @@ impl<'t> Memory<'t> {
                 continue;
             }
             let fate = piece.fate(from - at, to - at, &known, self.chunk_sample);
-            // What has chunks is believed by its chunks, unless a checksum will tell.
+            // Data with chunks are believed by their chunks, unless a checksum will tell.
             let is_checked = whole && piece.crc.is_some();
             if fate == Fate::Gone || fate == Fate::Open && !known.is_empty() && !is_checked {
                 continue;

@@ -311,7 +311,7 @@ impl Replay {
         }
         let state = &mut self.states[at];
         state.held.insert(crc, value);
-        // What overlaps belongs to an earlier epoch.
+        // Values that overlap belong to an earlier epoch.
         if state
             .own
             .is_some_and(|own| !self.values[own].contributors.is_disjoint(&contributors))
