@@ -40,6 +40,8 @@ pub(crate) struct Arena<'t> {
     pub(crate) communicator: u32,
     /// Ranks of the communicator.
     pub(crate) size: usize,
+    /// Sample of chunks that all payloads have.
+    pub(crate) chunk_sample: u64,
     /// Messages in the order in which they are received.
     pub(crate) messages: Vec<Message<'t>>,
     /// Events in causal order.
@@ -63,6 +65,7 @@ pub(crate) fn arenas<'t>(matched: &Matched<'t>) -> Vec<Arena<'t>> {
     let empty = |(communicator, one): (u32, &crate::model::trace::Communicator)| Arena {
         communicator,
         size: one.members.len(),
+        chunk_sample: trace.chunk_sample,
         messages: Vec::new(),
         steps: Vec::new(),
         steps_of: vec![Vec::new(); one.members.len()],

@@ -55,6 +55,8 @@ struct Search<'a, 't> {
     /// Messages that are explained.
     used: Vec<bool>,
     found: Vec<Operation>,
+    /// Operations that stand back behind others: they are only possible.
+    possible: Vec<Operation>,
     filters: Filters,
 }
 
@@ -65,9 +67,6 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
         return (Vec::new(), filters);
     }
     let reductions = reduction::operations(arena, &mut filters);
-    let (sure, possible): (Vec<_>, Vec<_>) = reductions
-        .into_iter()
-        .partition(|one| one.confidence > Confidence::Possible);
     let mut search = Search {
         arena,
         checked: follow(arena, Belief::Checked),
@@ -75,9 +74,10 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
         origins: Origins::new(arena),
         used: vec![false; arena.messages.len()],
         found: Vec::new(),
+        possible: Vec::new(),
         filters,
     };
-    search.accept(sure);
+    search.accept(reductions);
     search.everyone();
     // The second pass counts what the first one left.
     let counted = std::mem::take(&mut search.filters);
@@ -91,22 +91,30 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
     broadcast::count_constant(arena, &search.used, &mut search.filters);
     let barriers = barrier::operations(arena, &search.used, &mut search.filters);
     search.accept(barriers);
-    let is_free = |one: &Operation| !one.messages.iter().any(|&id| search.used[id as usize]);
-    let possible = possible.into_iter().filter(is_free).collect();
-    search.accept(possible);
+    for one in std::mem::take(&mut search.possible) {
+        search.take(one);
+    }
     (search.found, search.filters)
 }
 
 impl Search<'_, '_> {
     fn accept(&mut self, operations: Vec<Operation>) {
         for one in operations {
-            // What one postcondition explained is not explained again.
-            if one.messages.iter().any(|&id| self.used[id as usize]) {
-                continue;
+            if one.confidence == Confidence::Possible {
+                self.possible.push(one);
+            } else {
+                self.take(one);
             }
-            one.messages.iter().for_each(|&id| self.used[id as usize] = true);
-            self.found.push(one);
         }
+    }
+
+    /// Accepts an operation. Messages that one postcondition explained are not explained again.
+    fn take(&mut self, operation: Operation) {
+        if operation.messages.iter().any(|&id| self.used[id as usize]) {
+            return;
+        }
+        operation.messages.iter().for_each(|&id| self.used[id as usize] = true);
+        self.found.push(operation);
     }
 
     fn provenance(&self, belief: Belief) -> &Provenance {
@@ -135,7 +143,9 @@ impl Search<'_, '_> {
 
     fn whole(&mut self, view: View, belief: Belief) -> Vec<Operation> {
         let flows = self.flows(view, belief);
-        let mut spreads = broadcast::spreads(self.arena, &flows, &mut self.filters);
+        let mut filters = std::mem::take(&mut self.filters);
+        let mut spreads = broadcast::spreads(self.arena, self.provenance(belief), &flows, &mut filters);
+        self.filters = filters;
         spreads.retain(|one| one.ranks.len() == self.arena.size);
         let (groups, by_sites) = by_sites(self.arena, spreads);
         let mut all = Vec::new();
@@ -169,7 +179,7 @@ impl Search<'_, '_> {
         for stream in streams(self.arena, self.provenance(belief), &flows, view) {
             let (mut filters, mut cut) = (Filters::default(), Vec::new());
             let mut found = Vec::new();
-            // Where call sites are shared by several exchanges, tags may tell these apart.
+            // Tags may tell exchanges apart that share call sites.
             for part in stream.by_tag(self.arena) {
                 let provenance = self.provenance(belief);
                 found.extend(personalised::operations(
@@ -198,7 +208,7 @@ impl Search<'_, '_> {
     fn subsets(&mut self) {
         let flows = self.flows(View::Content, Belief::Checked);
         // Their reasons were counted for all ranks.
-        let mut spreads = broadcast::spreads(self.arena, &flows, &mut Filters::default());
+        let mut spreads = broadcast::spreads(self.arena, &self.checked, &flows, &mut Filters::default());
         spreads.retain(|one| one.ranks.len() < self.arena.size);
         let (groups, by_sites) = by_sites(self.arena, spreads);
         for (sites, spreads) in by_sites {
@@ -217,7 +227,7 @@ impl Search<'_, '_> {
                 }
                 let mut found = self.of_group(&spreads, sites, View::Content, Belief::Checked);
                 let before = found.len();
-                // What goes from one rank through another to a third may be of no use to the second.
+                // Data that go from one rank through another to a third may be of no use to the second.
                 found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));
                 self.filters.add(Reason::PassedOn, (before - found.len()) as u64);
                 found.retain(|one| !is_interleaved(self.arena, &groups, one));

@@ -114,7 +114,7 @@ fn of_chunks(arena: &Arena<'_>, used: &[bool]) -> Vec<Flow> {
         if !message.intact || message.sent.is_constant {
             continue;
         }
-        for chunk in &message.sent.chunks {
+        for chunk in message.sent.sampled(arena.chunk_sample) {
             let flow = found.entry((chunk.hash, chunk.bytes)).or_insert_with(|| Flow {
                 datum: u32::MAX,
                 offset: 0,

@@ -309,7 +309,9 @@ pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
         data: Vec::new(),
         classes: HashMap::new(),
         held: vec![HashMap::new(); arena.size],
-        memories: (0..arena.size).map(|_| Memory::new(arena.size)).collect(),
+        memories: (0..arena.size)
+            .map(|_| Memory::new(arena.size, arena.chunk_sample))
+            .collect(),
     };
     let mut found = Provenance {
         data: Vec::new(),

@@ -11,6 +11,9 @@ pub struct Trace {
     pub communicators: Vec<Communicator>,
     /// Call sites that events speak of by index.
     pub sites: Vec<Site>,
+    /// Long payloads have only those chunks whose hashes are multiples of this; 0 and 1 stand for all.
+    #[serde(default)]
+    pub chunk_sample: u64,
     /// Events by rank of the world, in the order in which the rank made them.
     pub events: Vec<Vec<Event>>,
 }
@@ -102,7 +105,7 @@ pub struct Payload {
     pub crc32: u32,
     /// First bytes; those behind the end are 0.
     pub prefix: [u8; 16],
-    /// Pieces whose borders depend on the content alone; none for short messages.
+    /// Pieces whose borders depend on the content alone, all of them or those of [`Trace::chunk_sample`]; none for short messages.
     pub chunks: Vec<Chunk>,
     /// Bytes of an element; 0 if elements differ.
     pub element_bytes: u32,
@@ -112,6 +115,15 @@ pub struct Payload {
     pub address: u64,
     /// True if all bytes are equal, or there is none.
     pub is_constant: bool,
+}
+
+impl Payload {
+    /// Chunks that every payload of a trace with this sample has.
+    pub(crate) fn sampled(&self, sample: u64) -> impl Iterator<Item = &Chunk> {
+        self.chunks
+            .iter()
+            .filter(move |chunk| chunk.hash.is_multiple_of(sample.max(1)))
+    }
 }
 
 /// Piece of a payload.

@@ -6,20 +6,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Operation, all_equal, ground, sent_bytes, united};
+use super::{Operation, all_equal, ground, shown_bytes, united};
 use crate::arena::Arena;
 use crate::epochs::{Joined, inseparable, is_adjacent, spans};
 use crate::filters::Filters;
 use crate::flows::{Flow, View, occurrences, participants};
 use crate::model::finding::{Collective, Confidence, Reason};
-use crate::provenance::Provenance;
+use crate::provenance::{Ground, Provenance};
 use crate::ranks::RankSet;
 
 /// Ranks that may have the same data in the beginning, where a message is redundant.
 const MOST_ORIGINS: usize = 2;
-
-/// Messages that may carry a piece, for each rank: one to a root that joins pieces, and one from it.
-const MOST_HOPS_A_RANK: usize = 2;
 
 /// Part of the bytes of its messages that a broadcast explains: of ropes, and of chunks, whose borders break some.
 const EXPLAINED: f64 = 0.95;
@@ -67,23 +64,30 @@ fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) 
         has.len() == ranks.len()
     };
     let count = origins.len();
-    // Two ranks may be the root where a message between them is redundant: they send it to each other.
-    if let [a, b] = origins[..] {
-        let goes = |from: u32, to: u32| {
-            let of = |hop: &u32| (arena.messages[*hop as usize].from, arena.messages[*hop as usize].to);
-            hops.iter().any(|hop| of(hop) == (from, to))
-        };
-        if !goes(a, b) || !goes(b, a) {
-            return (Vec::new(), count);
-        }
-    }
     origins.retain(reaches_all);
     (origins, count)
 }
 
-fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters) -> Option<Spread> {
+/// Messages without those that a rank sends of equal data of its own, to ranks that have them already: these are another exchange.
+fn without_equal(arena: &Arena<'_>, provenance: &Provenance, root: u32, hops: Vec<u32>) -> Vec<u32> {
+    let mut has = RankSet::one(arena.size, root);
+    let is_own = |hop: u32| match provenance.ropes[hop as usize].as_slice() {
+        [segment] => provenance.data[segment.datum as usize].class != segment.datum,
+        _ => false,
+    };
+    let is_needed = |&hop: &u32| has.insert(arena.messages[hop as usize].to) || !is_own(hop);
+    hops.into_iter().filter(is_needed).collect()
+}
+
+fn spread(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    flow: &Flow,
+    hops: Vec<u32>,
+    filters: &mut Filters,
+) -> Option<Spread> {
     let ranks = participants(arena, &hops);
-    if ranks.len() < super::FEWEST_RANKS || hops.len() > MOST_HOPS_A_RANK * ranks.len() {
+    if ranks.len() < super::FEWEST_RANKS {
         return None;
     }
     let (roots, origins) = roots(arena, &hops, &ranks);
@@ -93,6 +97,10 @@ fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters)
         }
         return None;
     }
+    let hops = match roots[..] {
+        [root] => without_equal(arena, provenance, root, hops),
+        _ => hops,
+    };
     Some(Spread {
         ranks,
         roots,
@@ -102,18 +110,23 @@ fn spread(arena: &Arena<'_>, flow: &Flow, hops: Vec<u32>, filters: &mut Filters)
 }
 
 /// Spreads among flows.
-pub(crate) fn spreads(arena: &Arena<'_>, flows: &[Flow], filters: &mut Filters) -> Vec<Spread> {
+pub(crate) fn spreads(
+    arena: &Arena<'_>,
+    provenance: &Provenance,
+    flows: &[Flow],
+    filters: &mut Filters,
+) -> Vec<Spread> {
     let mut all = Vec::new();
     for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
         let times = occurrences(arena, &flow.hops);
         let several = times.len() > 1;
         let found: Vec<Spread> = times
             .into_iter()
-            .filter_map(|hops| spread(arena, flow, hops, filters))
+            .filter_map(|hops| spread(arena, provenance, flow, hops, filters))
             .collect();
         // Data that come in turn by different ways are the same piece all the same: one spread.
         if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
-            let whole = spread(arena, flow, flow.hops.clone(), filters);
+            let whole = spread(arena, provenance, flow, flow.hops.clone(), filters);
             if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {
                 all.push(whole);
                 continue;
@@ -202,7 +215,7 @@ pub(crate) fn explains(arena: &Arena<'_>, spreads: &[Spread], members: &[usize],
     } else {
         EXPLAINED
     };
-    explained as f64 >= part * sent_bytes(arena, messages) as f64
+    explained as f64 >= part * shown_bytes(arena, messages, view) as f64
 }
 
 /// Grade of data that spread by these messages.
@@ -218,8 +231,16 @@ pub(crate) fn grade(
             vec!["followed by chunks of its content, as messages cut it differently"],
         );
     }
-    if let Some(why) = ground(provenance, messages).1 {
-        return (Confidence::Likely, vec![why]);
+    if let (ground, Some(why)) = ground(provenance, messages) {
+        let is_shown = ground == Ground::Chunks;
+        return (
+            if is_shown {
+                Confidence::Likely
+            } else {
+                Confidence::Possible
+            },
+            vec![why],
+        );
     }
     // Small numbers are equal by chance.
     let is_plain = |id: &u32| {

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use crate::arena::{Arena, Step};
 use crate::arithmetic::Operators;
 use crate::epochs::spans;
+use crate::flows::View;
 use crate::model::finding::{Collective, Confidence};
 use crate::provenance::{Ground, Provenance};
 use crate::ranks::RankSet;
@@ -52,10 +53,19 @@ pub(crate) fn united<'a>(groups: impl IntoIterator<Item = &'a [u32]>) -> Vec<u32
     all
 }
 
-/// Sum of the bytes of messages.
-pub(crate) fn sent_bytes(arena: &Arena<'_>, messages: &[u32]) -> u64 {
-    let bytes = messages.iter().map(|&id| arena.messages[id as usize].sent.bytes);
-    bytes.fold(0, u64::saturating_add)
+/// Sum of the bytes of messages that a view shows: all, or those of chunks.
+pub(crate) fn shown_bytes(arena: &Arena<'_>, messages: &[u32], view: View) -> u64 {
+    let of = |id: &u32| {
+        let payload = arena.messages[*id as usize].sent;
+        match view {
+            View::Chunks => payload
+                .sampled(arena.chunk_sample)
+                .map(|chunk| chunk.bytes)
+                .fold(0, u64::saturating_add),
+            View::Content | View::Own => payload.bytes,
+        }
+    };
+    messages.iter().map(of).fold(0, u64::saturating_add)
 }
 
 /// Weakest ground of the ropes of messages, and the words for it if it is not a checksum.

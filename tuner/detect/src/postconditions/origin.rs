@@ -14,7 +14,7 @@ impl Origins {
     pub(crate) fn new(arena: &Arena<'_>) -> Self {
         let mut first = HashMap::new();
         for (id, message) in (0..).zip(&arena.messages) {
-            for chunk in &message.sent.chunks {
+            for chunk in message.sent.sampled(arena.chunk_sample) {
                 first.entry((chunk.hash, chunk.bytes)).or_insert(id);
             }
         }
@@ -33,7 +33,7 @@ impl Origins {
 
     fn is_foreign(&self, arena: &Arena<'_>, message: &Message<'_>, operation: &Operation) -> bool {
         let (mut all, mut foreign) = (0_u64, 0_u64);
-        for chunk in &message.sent.chunks {
+        for chunk in message.sent.sampled(arena.chunk_sample) {
             all = all.saturating_add(chunk.bytes);
             let Some(&first) = self.first.get(&(chunk.hash, chunk.bytes)) else {
                 continue;

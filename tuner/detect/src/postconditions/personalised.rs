@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery::{Delivery, Stream};
 use super::layout::{Block, Layout, layout};
-use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, common_count, ground, sent_bytes, united};
+use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, common_count, ground, shown_bytes, united};
 use crate::arena::{Arena, Step};
 use crate::epochs::{is_before, spans};
 use crate::filters::Filters;
@@ -34,36 +34,37 @@ pub(crate) fn operations(
         filters.add(Reason::TooFewRanks, u64::from(stream.pairs.len() > 1));
         return Vec::new();
     }
-    let all_pairs: Vec<(u32, u32)> = ranks
-        .iter()
-        .flat_map(|&from| ranks.iter().filter(move |&&to| to != from).map(move |&to| (from, to)))
-        .collect();
-    if all_pairs.iter().all(|pair| stream.pairs.contains_key(pair)) {
+    let others = ranks.len() - 1;
+    if stream.pairs.len() == ranks.len() * others {
+        let all_pairs: Vec<(u32, u32)> = stream.pairs.keys().copied().collect();
         return alltoalls(arena, provenance, stream, &all_pairs, view, filters, cut);
     }
     if view == View::Chunks {
         return Vec::new();
     }
+    // Ranks with the number of those that they get data from, and give data to.
+    let mut degrees: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for &(from, to) in stream.pairs.keys() {
+        degrees.entry(to).or_default().0 += 1;
+        degrees.entry(from).or_default().1 += 1;
+    }
     let mut found = Vec::new();
-    for &root in &ranks {
-        for collective in [Collective::Gather, Collective::Scatter] {
-            let pair = |rank: u32| {
-                if collective == Collective::Gather {
-                    (rank, root)
+    for (&root, &(gets, gives)) in &degrees {
+        for (collective, degree) in [(Collective::Gather, gets), (Collective::Scatter, gives)] {
+            if degree < others {
+                continue;
+            }
+            let is_one = |pair: &&(u32, u32)| {
+                root == if collective == Collective::Gather {
+                    pair.1
                 } else {
-                    (root, rank)
+                    pair.0
                 }
             };
-            let star: Vec<(u32, u32)> = ranks
-                .iter()
-                .filter(|rank| **rank != root)
-                .map(|&rank| pair(rank))
-                .collect();
-            if star.iter().all(|pair| stream.pairs.contains_key(pair)) {
-                found.extend(stars(
-                    arena, provenance, stream, collective, root, &ranks, &star, filters, cut,
-                ));
-            }
+            let star: Vec<(u32, u32)> = stream.pairs.keys().filter(is_one).copied().collect();
+            found.extend(stars(
+                arena, provenance, stream, collective, root, &ranks, &star, filters, cut,
+            ));
         }
     }
     found
@@ -86,7 +87,7 @@ fn instances<'s>(
         filters.count(Reason::SubsetOnce);
         return Vec::new();
     }
-    // Where a trace lacks an end, instances are counted from its beginning; where it lacks a beginning, from its end.
+    // Instances are counted from the beginning of a trace that lacks an end, and from the end of one that lacks a beginning.
     let from_begin = |at: usize, _: usize| at;
     let from_end = |at: usize, of_pair: usize| at + of_pair - count;
     let all = aligned(arena, stream, pairs, view, count, from_begin);
@@ -137,7 +138,7 @@ fn aligned<'s>(
         } else {
             EXPLAINED
         };
-        if (delivered as f64) < part * sent_bytes(arena, &messages) as f64 {
+        if (delivered as f64) < part * shown_bytes(arena, &messages, view) as f64 {
             return Some(Vec::new());
         }
         all.push((deliveries, messages));

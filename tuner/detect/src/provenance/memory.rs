@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::{Datum, Rope, Segment, slice};
-use crate::model::trace::{Chunk, Payload};
+use crate::model::trace::Payload;
 
 /// Pieces that are remembered, for each rank of the communicator.
 const PIECES_A_RANK: usize = 4;
@@ -16,8 +16,8 @@ struct Piece<'t> {
     /// CRC of all of it; `None` for what is left of a piece that was partly overwritten.
     crc: Option<u32>,
     prefix: Option<[u8; 16]>,
-    /// Chunks of the data that came, of which so many bytes at the beginning were overwritten.
-    chunks: &'t [Chunk],
+    /// Payload that came, and the bytes at its beginning that were overwritten.
+    came: Option<&'t Payload>,
     skipped: u64,
     step: u32,
 }
@@ -36,7 +36,7 @@ pub(super) struct Part {
     pub(super) is_there: bool,
 }
 
-/// What became of a piece, as chunks of later data tell.
+/// Fate of a piece, as chunks of later data tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     There,
@@ -48,18 +48,16 @@ enum Fate {
 impl Piece<'_> {
     /// Fate of the bytes from one offset to another, where data with these chunks lie now. The first and the last chunk of what came end where
     /// that does, and tell nothing.
-    fn fate(&self, from: u64, to: u64, known: &HashSet<u64>) -> Fate {
-        if known.is_empty() {
+    fn fate(&self, from: u64, to: u64, known: &HashSet<u64>, sample: u64) -> Fate {
+        let Some(came) = self.came.filter(|_| !known.is_empty()) else {
             return Fate::Open;
-        }
-        let inner = self
-            .chunks
-            .get(1..self.chunks.len().saturating_sub(1))
-            .unwrap_or_default();
+        };
         let (from, to) = (self.skipped.saturating_add(from), self.skipped.saturating_add(to));
         let (mut expected, mut found) = (0_u64, 0_u64);
-        for chunk in inner {
-            if chunk.offset >= from && chunk.offset.saturating_add(chunk.bytes) <= to {
+        for chunk in came.sampled(sample) {
+            let end = chunk.offset.saturating_add(chunk.bytes);
+            let is_inner = chunk.offset > 0 && end < came.bytes;
+            if is_inner && chunk.offset >= from && end <= to {
                 expected = expected.saturating_add(chunk.bytes);
                 found = found.saturating_add(if known.contains(&chunk.hash) { chunk.bytes } else { 0 });
             }
@@ -87,14 +85,16 @@ pub(super) struct Memory<'t> {
     /// The latest pieces, the oldest first, without the same one twice.
     pub(super) recent: VecDeque<Recent>,
     most: usize,
+    chunk_sample: u64,
 }
 
 impl<'t> Memory<'t> {
-    pub(super) fn new(ranks: usize) -> Self {
+    pub(super) fn new(ranks: usize, chunk_sample: u64) -> Self {
         Self {
             pieces: BTreeMap::new(),
             recent: VecDeque::new(),
             most: (PIECES_A_RANK * ranks).clamp(16, 256),
+            chunk_sample,
         }
     }
 
@@ -109,12 +109,9 @@ impl<'t> Memory<'t> {
     /// datum keep its CRC.
     pub(super) fn parts(&self, payload: &Payload, step: u32, data: &[Datum]) -> Vec<Part> {
         let begin = payload.address;
-        if begin == 0 {
-            return Vec::new();
-        }
         let end = begin.saturating_add(payload.bytes);
         let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
-        let known: HashSet<u64> = payload.chunks.iter().map(|chunk| chunk.hash).collect();
+        let known: HashSet<u64> = payload.sampled(self.chunk_sample).map(|chunk| chunk.hash).collect();
         let mut parts = Vec::new();
         for (&at, piece) in self.pieces.range(first..end) {
             let piece_end = at.saturating_add(piece.bytes);
@@ -127,8 +124,8 @@ impl<'t> Memory<'t> {
             if step.saturating_sub(piece.step) as usize > self.most * self.most.max(64) {
                 continue;
             }
-            let fate = piece.fate(from - at, to - at, &known);
-            // What has chunks is believed by its chunks, unless a checksum will tell.
+            let fate = piece.fate(from - at, to - at, &known, self.chunk_sample);
+            // Data with chunks are believed by their chunks, unless a checksum will tell.
             let is_checked = whole && piece.crc.is_some();
             if fate == Fate::Gone || fate == Fate::Open && !known.is_empty() && !is_checked {
                 continue;
@@ -178,7 +175,7 @@ impl<'t> Memory<'t> {
             rope: rope.clone(),
             crc: Some(payload.crc32),
             prefix: Some(payload.prefix),
-            chunks: &payload.chunks,
+            came: Some(payload),
             skipped: 0,
             step,
         };
@@ -195,7 +192,7 @@ impl<'t> Memory<'t> {
             rope: vec![segment],
             crc,
             prefix: None,
-            chunks: &[],
+            came: None,
             skipped: 0,
             step,
         };
@@ -218,7 +215,7 @@ impl<'t> Memory<'t> {
                     rope: slice(&old.rope, 0, begin - at),
                     crc: None,
                     prefix: old.prefix,
-                    chunks: old.chunks,
+                    came: old.came,
                     skipped: old.skipped,
                     step: old.step,
                 };
@@ -230,7 +227,7 @@ impl<'t> Memory<'t> {
                     rope: slice(&old.rope, end - at, piece_end - end),
                     crc: None,
                     prefix: None,
-                    chunks: old.chunks,
+                    came: old.came,
                     skipped: old.skipped + (end - at),
                     step: old.step,
                 };

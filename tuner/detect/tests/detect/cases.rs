@@ -177,12 +177,20 @@ fn to_all() -> Vec<Case> {
         .at_least(certain),
         has("allgather: Bruck", allgather::bruck, Allgather, Root::None, TIMES).at_least(certain),
         has(
-            "allgather: gather and broadcast",
-            allgather::gather_and_broadcast,
+            "allgather: gather and broadcast, large",
+            allgather::gather_and_broadcast_large,
             Allgather,
             Root::None,
             TIMES,
         ),
+        has(
+            "allgather: gather and broadcast, shown",
+            allgather::gather_and_broadcast_shown,
+            Allgather,
+            Root::None,
+            TIMES,
+        )
+        .at_least(certain),
         has("allgather: in turn", allgather::in_turn, Allgather, Root::None, TIMES),
         has("barrier: linear", barrier::linear, Barrier, Root::None, TIMES).at_least(certain),
         has("barrier: tree", barrier::tree, Barrier, Root::None, TIMES),
@@ -247,18 +255,58 @@ fn reductions() -> Vec<Case> {
     ]
 }
 
+/// Program with two collectives.
+fn both(name: &'static str, program: fn(&mut Rank), collectives: [(Collective, Root, Confidence); 2]) -> Case {
+    let mut case = has(name, program, Barrier, Root::None, TIMES);
+    let expected = |(collective, root, least)| Expected {
+        collective,
+        root,
+        instances: TIMES as usize,
+        least,
+    };
+    case.expected = collectives.into_iter().map(expected).collect();
+    case
+}
+
+/// A gather and a broadcast that are no allgather, or not for certain.
+fn gathers_and_broadcasts() -> Vec<Case> {
+    let zero = || Root::One(0);
+    let pair = |gather: Confidence, broadcast: Confidence| [(Gather, zero(), gather), (Broadcast, zero(), broadcast)];
+    let (certain, likely, possible) = (Confidence::Certain, Confidence::Likely, Confidence::Possible);
+    vec![
+        both(
+            "gather and broadcast",
+            allgather::gather_and_broadcast,
+            pair(possible, certain),
+        ),
+        both(
+            "gather, work, broadcast",
+            allgather::gather_and_work,
+            pair(possible, certain),
+        ),
+        both(
+            "gather, work, broadcast, large",
+            allgather::gather_and_work_large,
+            pair(likely, certain),
+        ),
+        both(
+            "gather, work, broadcast, shown",
+            allgather::gather_and_work_shown,
+            pair(certain, certain),
+        ),
+        both(
+            "equal numbers",
+            programs::broadcast_and_gather_of_equal_numbers,
+            pair(likely, likely),
+        ),
+        both("one wrapper", variants::through_a_wrapper, pair(likely, certain)),
+    ]
+}
+
 /// Further forms, which were written after the detector found the others.
 fn further() -> Vec<Case> {
     use variants as more;
     let certain = Confidence::Certain;
-    let both = |name, program: fn(&mut Rank), collectives: [(Collective, Root, u64); 2]| {
-        let [(first, root, times), second] = collectives;
-        let mut case = has(name, program, first, root, times);
-        let (collective, root, times) = second;
-        case.expected
-            .extend(has(name, program, collective, root, times).expected);
-        case
-    };
     vec![
         has(
             "broadcast: binary tree",
@@ -331,11 +379,6 @@ fn further() -> Vec<Case> {
         )
         .at_least(Confidence::Possible),
         has("solver", more::solver, Allreduce, Root::None, 4),
-        both(
-            "one wrapper",
-            more::through_a_wrapper,
-            [(Broadcast, Root::One(0), TIMES), (Gather, Root::One(0), TIMES)],
-        ),
     ]
 }
 
@@ -381,6 +424,27 @@ fn of_programs() -> Vec<Case> {
     ]
 }
 
+/// Programs that came when a part of the detector was found to be needed by no other.
+fn for_its_parts() -> Vec<Case> {
+    vec![
+        has(
+            "broadcast: flooding",
+            broadcast::flooding,
+            Broadcast,
+            Root::One(0),
+            TIMES,
+        ),
+        has(
+            "allreduce: maxima",
+            reduction::allreduce_of_maxima,
+            Allreduce,
+            Root::None,
+            TIMES,
+        )
+        .on(&[4, 8]),
+    ]
+}
+
 /// Programs with one kind of collective each, and the nested one with two.
 pub(crate) fn collectives() -> Vec<Case> {
     let mut all = broadcasts();
@@ -389,6 +453,8 @@ pub(crate) fn collectives() -> Vec<Case> {
     all.extend(reductions());
     all.extend(further());
     all.extend(of_programs());
+    all.extend(gathers_and_broadcasts());
+    all.extend(for_its_parts());
     let mut nested = has("broadcast: nested", broadcast::nested, Broadcast, Root::One(0), 1);
     nested.expected.push(Expected {
         collective: Broadcast,
@@ -439,6 +505,7 @@ pub(crate) fn lookalikes() -> Vec<Case> {
         none("relay", more::relay),
         none("shift of new blocks", more::shift_of_new_blocks),
         none("logs", more::logs),
+        none("agreement", last::agreement),
         none("merge tree", last::merge_tree),
         none("averages", last::averages),
         none("counters", last::counters),

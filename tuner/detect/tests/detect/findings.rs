@@ -1,4 +1,4 @@
-//! What a finding says beside its name: who, where, how often, how long; and what is filtered or doubtful.
+//! Findings beside their name: ranks, lines, instances, times; reasons that are counted, and doubts.
 
 use kilter_detect::detect;
 use kilter_detect::model::finding::{Collective, Confidence, Detection, Finding, Reason, Root};

@@ -133,3 +133,16 @@ pub(crate) fn stencil_of_equal_borders(rank: &mut Rank) {
             .for_each(|(at, &peer)| rank.receive(peer, 1, block(at, 32)));
     }
 }
+
+/// Everyone tells everyone the same number.
+pub(crate) fn agreement(rank: &mut Rank) {
+    rank.of(Class::Real, 8);
+    rank.put(0, &[42.5]);
+    for _ in 0..4 {
+        (1..rank.size).for_each(|places| rank.send(rank.after(places), 1, 0..8));
+        for places in 1..rank.size {
+            let at = 64 + rank.before(places) as usize * 8;
+            rank.receive(rank.before(places), 1, at..at + 8);
+        }
+    }
+}

@@ -95,18 +95,21 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn any_trace() -> impl Strategy<Value = Trace> {
     let members = vec(small(), 0..6);
-    (0..6_usize, vec(members, 0..4), vec(vec(event(), 0..30), 0..6)).prop_map(|(ranks, members, events)| Trace {
-        ranks,
-        communicators: members
-            .into_iter()
-            .map(|members| Communicator {
-                members,
-                name: String::new(),
-            })
-            .collect(),
-        sites: vec![Site::default()],
-        events,
-    })
+    (0..6_usize, vec(members, 0..4), 0..4_u64, vec(vec(event(), 0..30), 0..6)).prop_map(
+        |(ranks, members, chunk_sample, events)| Trace {
+            chunk_sample,
+            ranks,
+            communicators: members
+                .into_iter()
+                .map(|members| Communicator {
+                    members,
+                    name: String::new(),
+                })
+                .collect(),
+            sites: vec![Site::default()],
+            events,
+        },
+    )
 }
 
 /// Ranks that send to each other as they are drawn: every message has both ends, in an order that makes sense.
@@ -145,6 +148,7 @@ fn any_exchange() -> impl Strategy<Value = Trace> {
                 members: (0..5).collect(),
                 name: "world".to_owned(),
             }],
+            chunk_sample: 1,
             sites: vec![Site::default(); 3],
             events,
         }

@@ -2,7 +2,7 @@
 
 use kilter_detect::detect;
 use kilter_detect::model::finding::{Collective, Confidence, Replacement, Root};
-use kilter_detect::model::trace::Trace;
+use kilter_detect::model::trace::{Kind, Trace};
 
 use crate::fixture::{Program, Rank, on_world, trace};
 use crate::patterns::panels;
@@ -72,4 +72,32 @@ fn panels_that_are_looked_for_want_the_non_blocking_broadcast() {
     let finding = crate::findings::only(&detection);
     assert_eq!(finding.instances.len(), panels::PANELS as usize);
     assert_eq!(finding.replacement, Replacement::NonBlocking("MPI_Ibcast".to_owned()));
+}
+
+/// Long payloads have every second chunk, shorter ones have all: what only some messages show is not where data begin.
+#[test]
+fn a_sample_of_the_chunks_of_long_payloads_is_enough() {
+    for program in [panels::long as Variant, panels::long_modified] {
+        let packed = move |rank: &mut Rank| {
+            rank.is_packed = true;
+            program(rank);
+        };
+        let mut trace = on_world(4, &packed);
+        trace.chunk_sample = 2;
+        for event in trace.events.iter_mut().flatten() {
+            if let Kind::Send { payload, .. } | Kind::Receive { payload, .. } = &mut event.kind {
+                payload
+                    .chunks
+                    .retain(|chunk| payload.bytes < 9000 || chunk.hash.is_multiple_of(2));
+            }
+        }
+        // The last panels are short: their pieces have two chunks of the sample, or one, at a border.
+        let detection = detect(&trace);
+        let finding = crate::findings::only(&detection);
+        assert_eq!(
+            (finding.collective, &finding.root),
+            (Collective::Broadcast, &Root::Varies)
+        );
+        assert!(finding.instances.len() >= 6, "{}", crate::table::shown(finding));
+    }
 }

@@ -14,7 +14,7 @@ fn plain_patterns_may_be_replaced() {
         (broadcast::chain_with_noise as fn(&mut Rank), "MPI_Bcast"),
         (broadcast::segmented_chain, "MPI_Bcast"),
         (allgather::ring, "MPI_Allgather"),
-        (allgather::gather_and_broadcast, "MPI_Allgather"),
+        (allgather::gather_and_broadcast_shown, "MPI_Allgather"),
         (barrier::dissemination, "MPI_Barrier"),
     ] {
         for trace in [on_world(7, &program), on_part(4, &program)] {

@@ -101,8 +101,12 @@ fn scatter(rank: &mut Rank, tree: &Tree, time: u64) {
     }
 }
 
+/// The root shows its block, which travels in no message of the gather.
 fn allgather(rank: &mut Rank, tree: &Tree, time: u64) {
     gather(rank, tree, time);
+    if tree.parent(rank.rank).is_none() {
+        rank.show(block(rank.rank));
+    }
     let all = 0..rank.size as usize * BYTES;
     if let Some(parent) = tree.parent(rank.rank) {
         rank.receive(parent, 2, all.clone());

@@ -149,15 +149,14 @@ impl Replay {
         Some(value)
     }
 
-    /// Value equal to one of the values that it may be made of, as maxima are. It shows nothing, but all have contributed to it. A rank whose
-    /// own part went to others before passes on what it received.
+    /// Value equal to one of the values that it may be made of, as maxima are. It shows nothing, but all have contributed to it.
     fn selected(&mut self, payload: &Payload, own: usize, since: &[usize]) -> Option<usize> {
         let parts = [&[own], since].concat();
         let equal = parts
             .iter()
             .filter(|&&part| self.values[part].crc == payload.crc32)
             .count();
-        if equal == 0 || equal == parts.len() || !self.values[own].receivers.is_empty() {
+        if equal == 0 || equal == parts.len() {
             return None;
         }
         let contributors = self.united(&parts)?;
@@ -312,7 +311,7 @@ impl Replay {
         }
         let state = &mut self.states[at];
         state.held.insert(crc, value);
-        // What overlaps belongs to an earlier epoch.
+        // Values that overlap belong to an earlier epoch.
         if state
             .own
             .is_some_and(|own| !self.values[own].contributors.is_disjoint(&contributors))

@@ -65,9 +65,57 @@ pub(crate) fn bruck(rank: &mut Rank) {
 
 /// A gather to rank 0, and a broadcast of all blocks.
 pub(crate) fn gather_and_broadcast(rank: &mut Rank) {
+    by_rank_0(rank, BLOCK, false);
+}
+
+pub(crate) fn gather_and_broadcast_large(rank: &mut Rank) {
+    by_rank_0(rank, 9000, false);
+}
+
+/// The same, but rank 0 works on the blocks before it sends them.
+pub(crate) fn gather_and_work(rank: &mut Rank) {
+    by_rank_0(rank, BLOCK, true);
+}
+
+pub(crate) fn gather_and_work_large(rank: &mut Rank) {
+    by_rank_0(rank, 9000, true);
+}
+
+fn by_rank_0(rank: &mut Rank, bytes: usize, works: bool) {
+    let all = 0..rank.size as usize * bytes;
     for time in 0..TIMES {
-        gather::binomial_once(rank, time, BLOCK);
-        broadcast::binomial_from(rank, 0, u64::MAX, 0..rank.size as usize * BLOCK);
+        gather::binomial_once(rank, time, bytes);
+        if rank.rank == 0 && works {
+            let all = all.clone();
+            rank.work(move |memory| {
+                memory[all.clone()]
+                    .iter_mut()
+                    .for_each(|byte| *byte = byte.wrapping_mul(3) ^ 0x5a)
+            });
+        }
+        broadcast::binomial_from(rank, 0, u64::MAX, all.clone());
+    }
+}
+
+/// Blocks that rank 0 gathers, one message each, and broadcasts; it shows its own one.
+pub(crate) fn gather_and_broadcast_shown(rank: &mut Rank) {
+    gather_shown(rank, false);
+}
+
+pub(crate) fn gather_and_work_shown(rank: &mut Rank) {
+    gather_shown(rank, true);
+}
+
+fn gather_shown(rank: &mut Rank, works: bool) {
+    let all = 0..rank.size as usize * BLOCK;
+    let of_others = BLOCK..all.end;
+    for time in 0..TIMES {
+        gather::linear_to(rank, 0, time, true);
+        if rank.rank == 0 && works {
+            let of_others = of_others.clone();
+            rank.work(move |memory| memory[of_others.clone()].iter_mut().for_each(|byte| *byte ^= 0x5a));
+        }
+        broadcast::binomial_from(rank, 0, u64::MAX, all.clone());
     }
 }
 

@@ -213,3 +213,18 @@ pub(crate) fn spread_and_roll_repacked(rank: &mut Rank) {
         }
     }
 }
+
+/// Everyone who gets the data sends them to everyone else.
+pub(crate) fn flooding(rank: &mut Rank) {
+    for time in 0..TIMES {
+        if rank.rank == 0 {
+            rank.fill(0..BYTES, time);
+            (1..rank.size).for_each(|to| rank.send(to, 1, 0..BYTES));
+        } else {
+            rank.receive(0, 1, 0..BYTES);
+            let others: Vec<u32> = (1..rank.size).filter(|one| *one != rank.rank).collect();
+            others.iter().for_each(|&to| rank.send(to, 1, 0..BYTES));
+            others.iter().for_each(|&from| rank.receive(from, 1, 0..BYTES));
+        }
+    }
+}

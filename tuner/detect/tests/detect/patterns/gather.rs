@@ -3,7 +3,7 @@
 use super::{BLOCK, TIMES, binomial, block};
 use crate::fixture::Rank;
 
-fn linear_to(rank: &mut Rank, root: u32, time: u64, shows: bool) {
+pub(crate) fn linear_to(rank: &mut Rank, root: u32, time: u64, shows: bool) {
     rank.fill(block(rank.rank, BLOCK), time);
     if rank.rank == root {
         if shows {

@@ -19,6 +19,25 @@ pub(crate) fn broadcast_of_a_count(rank: &mut Rank) {
     }
 }
 
+/// A number from rank 0, which all others send back from elsewhere: it is theirs then.
+pub(crate) fn broadcast_and_gather_of_equal_numbers(rank: &mut Rank) {
+    for time in 0..TIMES {
+        let number = 1_234_567 + 1000 * time as u32;
+        if rank.rank == 0 {
+            rank.work(move |memory| memory[..4].copy_from_slice(&number.to_le_bytes()));
+            (1..rank.size).for_each(|to| rank.send(to, 11, 0..4));
+            for from in 1..rank.size {
+                let at = 400 + from as usize * 4;
+                rank.receive(from, 13, at..at + 4);
+            }
+        } else {
+            rank.receive(0, 11, 0..4);
+            rank.work(move |memory| memory[100..104].copy_from_slice(&number.to_le_bytes()));
+            rank.send(0, 13, 100..104);
+        }
+    }
+}
+
 /// Times of all ranks; rank 0 sends its own to itself.
 pub(crate) fn gather_with_oneself(rank: &mut Rank) {
     rank.of(Class::Real, 8);

@@ -107,6 +107,20 @@ pub(crate) fn allreduce_trees_shown(rank: &mut Rank) {
     }
 }
 
+/// Maxima, many of which are equal to one of their parts; powers of two only.
+pub(crate) fn allreduce_of_maxima(rank: &mut Rank) {
+    assert!(rank.size.is_power_of_two());
+    for time in 0..TIMES {
+        prepare(rank, time, false);
+        let mut bit = 1;
+        while bit < rank.size {
+            rank.send(rank.rank ^ bit, 1, OWN);
+            take(rank, rank.rank ^ bit, f64::max);
+            bit *= 2;
+        }
+    }
+}
+
 /// Ranks beyond a power of two give their part to others, and get the result from them.
 pub(crate) fn allreduce_recursive_doubling(rank: &mut Rank) {
     for time in 0..TIMES {
