@@ -225,7 +225,7 @@ mod tests {
                 name: "world".to_owned(),
             }],
             sites: vec![site("spread", "ring.c"), site("", "")],
-            events: Vec::new(),
+            ..Trace::default()
         }
     }
 

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use kilter_detect::model::trace as detect;
 use kilter_detect::model::trace::{Class, Kind};
 
+use kilter_protocol::trace::digest;
+
 use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, flag};
 
 /// The trace for the detector.
@@ -31,8 +33,19 @@ pub fn of(trace: &Trace) -> detect::Trace {
             })
             .collect(),
         sites: trace.sites.iter().map(site).chain([detect::Site::default()]).collect(),
+        chunk_sample: chunk_sample(trace),
         events,
     }
+}
+
+/// Chunks that every payload has: those of the longest one.
+fn chunk_sample(trace: &Trace) -> u64 {
+    let hashed = |rank: &Rank| {
+        let parts = rank.events.iter().flat_map(|event| &event.parts);
+        parts.map(|part| part.bytes).max().unwrap_or(0).min(rank.hash_limit)
+    };
+    let longest = trace.ranks.iter().map(hashed).max().unwrap_or(0);
+    1 << digest::sampling(usize::try_from(longest).unwrap_or(usize::MAX))
 }
 
 /// A call site. The source has the form `FUNCTION (FILE:LINE)`.
@@ -139,7 +152,8 @@ fn payload(part: &Part) -> detect::Payload {
             .chunks
             .iter()
             .map(|chunk| detect::Chunk {
-                hash: u64::from(chunk.crc) << 32 | u64::from(chunk.bytes),
+                // The CRC is below, so that its last zeros, by which chunks are sampled, are those of the hash.
+                hash: u64::from(chunk.bytes) << 32 | u64::from(chunk.crc),
                 offset: chunk.offset,
                 bytes: u64::from(chunk.bytes),
             })
