@@ -175,7 +175,6 @@ fn alltoalls(
             bytes: deliveries.iter().map(|one| one.bytes).max().unwrap_or(0),
             varied: view != View::Chunks && !all_equal(deliveries.iter().map(|one| one.bytes)),
             messages,
-            sites: stream.sites,
             confidence: if is_sure {
                 Confidence::Certain
             } else {
@@ -253,7 +252,6 @@ fn stars(
             bytes: deliveries.iter().map(|one| one.bytes).max().unwrap_or(0),
             varied: !all_equal(deliveries.iter().map(|one| one.bytes)) || order == Layout::Apart,
             messages,
-            sites: stream.sites,
             confidence,
             why,
             operators: 0,
