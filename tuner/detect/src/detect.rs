@@ -149,8 +149,8 @@ impl Search<'_, '_> {
         spreads.retain(|one| one.ranks.len() == self.arena.size);
         let (groups, by_sites) = by_sites(self.arena, spreads);
         let mut all = Vec::new();
-        for (sites, spreads) in by_sites {
-            let mut found = self.of_group(&spreads, sites, view, belief);
+        for spreads in by_sites.into_values() {
+            let mut found = self.of_group(&spreads, view, belief);
             if view == View::Content {
                 found.retain(|one| !self.origins.contradict(self.arena, one));
             }
@@ -164,13 +164,11 @@ impl Search<'_, '_> {
         all
     }
 
-    fn of_group(&self, spreads: &[Spread], sites: u32, view: View, belief: Belief) -> Vec<Operation> {
+    fn of_group(&self, spreads: &[Spread], view: View, belief: Belief) -> Vec<Operation> {
         let provenance = self.provenance(belief);
         let candidates = broadcast::candidates(self.arena, spreads);
-        let (mut found, rest) = allgather::operations(self.arena, provenance, spreads, candidates, sites, view);
-        found.extend(broadcast::operations(
-            self.arena, provenance, spreads, &rest, sites, view,
-        ));
+        let (mut found, rest) = allgather::operations(self.arena, provenance, spreads, candidates, view);
+        found.extend(broadcast::operations(self.arena, provenance, spreads, &rest, view));
         found
     }
 
@@ -211,7 +209,7 @@ impl Search<'_, '_> {
         let mut spreads = broadcast::spreads(self.arena, &self.checked, &flows, &mut Filters::default());
         spreads.retain(|one| one.ranks.len() < self.arena.size);
         let (groups, by_sites) = by_sites(self.arena, spreads);
-        for (sites, spreads) in by_sites {
+        for spreads in by_sites.into_values() {
             let mut by_ranks: BTreeMap<RankSet, Vec<Spread>> = BTreeMap::new();
             for one in spreads {
                 by_ranks.entry(one.ranks.clone()).or_default().push(one);
@@ -225,7 +223,7 @@ impl Search<'_, '_> {
                     self.filters.count(Reason::Neighbourhoods);
                     continue;
                 }
-                let mut found = self.of_group(&spreads, sites, View::Content, Belief::Checked);
+                let mut found = self.of_group(&spreads, View::Content, Belief::Checked);
                 let before = found.len();
                 // Data that go from one rank through another to a third may be of no use to the second.
                 found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arena::Arena;
 use crate::arithmetic::{ALL, NAMES, Operators};
+use crate::epochs::site_groups;
 use crate::model::finding::{Collective, Confidence, Finding, Instance, Replacement, Root, Sent};
 use crate::postconditions::Operation;
 use crate::ranks::RankSet;
@@ -16,15 +17,28 @@ pub(crate) struct Found {
 
 /// Joins occurrences to findings. The replacement is the blocking collective until safety is judged.
 pub(crate) fn findings(arena: &Arena<'_>, operations: Vec<Operation>) -> Vec<Found> {
-    let mut groups: BTreeMap<(Collective, RankSet, u32), Vec<Operation>> = BTreeMap::new();
+    let mut by_collective: BTreeMap<(Collective, RankSet), Vec<Operation>> = BTreeMap::new();
     for one in operations {
-        let key = (one.collective, one.group.clone(), one.sites);
-        groups.entry(key).or_default().push(one);
+        by_collective
+            .entry((one.collective, one.group.clone()))
+            .or_default()
+            .push(one);
     }
-    groups
-        .into_iter()
-        .map(|((collective, group, _), all)| found(arena, collective, &group, all))
-        .collect()
+    let mut all = Vec::new();
+    for ((collective, ranks), operations) in by_collective {
+        let groups = site_groups(arena, operations.iter().map(|one| one.messages.as_slice()));
+        let mut by_sites: BTreeMap<u32, Vec<Operation>> = BTreeMap::new();
+        for one in operations {
+            let group = one.messages.first().map_or(0, |&id| groups[id as usize]);
+            by_sites.entry(group).or_default().push(one);
+        }
+        all.extend(
+            by_sites
+                .into_values()
+                .map(|operations| found(arena, collective, &ranks, operations)),
+        );
+    }
+    all
 }
 
 fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Vec<Operation>) -> Found {

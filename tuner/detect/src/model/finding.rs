@@ -215,6 +215,8 @@ pub enum Reason {
     PassedOn,
     /// Blocks are received into, or sent from, the same memory, one after the other.
     BufferReused,
+    /// Blocks lie apart at the root in no order, fewer than three times.
+    NoOrder,
     /// No payload shows that anything was computed from what was received.
     NoArithmetic,
     /// A pair of ranks exchanges several messages within what would be one instance.
@@ -235,6 +237,7 @@ impl fmt::Display for Reason {
             Self::Neighbourhoods => "sets of neighbours",
             Self::PassedOn => "data that pass through a rank",
             Self::BufferReused => "blocks share their memory",
+            Self::NoOrder => "blocks lie in no order",
             Self::NoArithmetic => "no arithmetic is seen",
             Self::RepeatedPairs => "a pair of ranks exchanges several messages",
             Self::TooManyPieces => "too many pieces",

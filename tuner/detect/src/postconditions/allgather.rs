@@ -19,7 +19,6 @@ pub(crate) fn operations(
     provenance: &Provenance,
     spreads: &[Spread],
     candidates: Vec<Candidate>,
-    sites: u32,
     view: View,
 ) -> (Vec<Operation>, Vec<Candidate>) {
     let nodes: Vec<&[u32]> = candidates.iter().map(|one| one.messages.as_slice()).collect();
@@ -30,7 +29,7 @@ pub(crate) fn operations(
     let mut found = Vec::new();
     let mut used = vec![false; candidates.len()];
     for members in joined.values() {
-        if let Some(one) = allgather(arena, provenance, spreads, &candidates, members, sites, view) {
+        if let Some(one) = allgather(arena, provenance, spreads, &candidates, members, view) {
             members.iter().for_each(|&at| used[at] = true);
             found.push(one);
         }
@@ -42,7 +41,7 @@ pub(crate) fn operations(
     while ranks > 0 && at + ranks <= rest.len() {
         let turn = &rest[at..at + ranks];
         if follow_each_other(arena, &candidates, turn)
-            && let Some(mut one) = allgather(arena, provenance, spreads, &candidates, turn, sites, view)
+            && let Some(mut one) = allgather(arena, provenance, spreads, &candidates, turn, view)
         {
             turn.iter().for_each(|&at| used[at] = true);
             one.confidence = one.confidence.min(Confidence::Likely);
@@ -68,7 +67,6 @@ fn allgather(
     spreads: &[Spread],
     candidates: &[Candidate],
     members: &[usize],
-    sites: u32,
     view: View,
 ) -> Option<Operation> {
     let mut by_root: BTreeMap<u32, u64> = BTreeMap::new();
@@ -106,7 +104,6 @@ fn allgather(
         messages,
         bytes: by_root.values().copied().max().unwrap_or(0),
         varied: view != View::Chunks && !all_equal(by_root.values().copied()),
-        sites,
         confidence,
         why,
         operators: 0,

@@ -190,7 +190,6 @@ fn operation(arena: &Arena<'_>, ranks: &[u32], mut messages: Vec<u32>) -> Operat
         messages,
         bytes: 0,
         varied: false,
-        sites: 0,
         confidence: if is_bare {
             Confidence::Certain
         } else {

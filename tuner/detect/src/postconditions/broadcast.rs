@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Operation, all_equal, ground, shown_bytes, united};
 use crate::arena::Arena;
-use crate::epochs::{Joined, inseparable, is_adjacent, spans};
+use crate::epochs::{Joined, inseparable, is_adjacent, site_groups, spans};
 use crate::filters::Filters;
 use crate::flows::{Flow, View, occurrences, participants};
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -116,25 +116,43 @@ pub(crate) fn spreads(
     flows: &[Flow],
     filters: &mut Filters,
 ) -> Vec<Spread> {
+    let groups = site_groups(arena, std::iter::empty());
     let mut all = Vec::new();
     for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
-        let times = occurrences(arena, &flow.hops);
-        let several = times.len() > 1;
-        let found: Vec<Spread> = times
-            .into_iter()
-            .filter_map(|hops| spread(arena, provenance, flow, hops, filters))
-            .collect();
-        // Data that come in turn by different ways are the same piece all the same: one spread.
-        if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
-            let whole = spread(arena, provenance, flow, flow.hops.clone(), filters);
-            if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {
-                all.push(whole);
-                continue;
+        for way in ways(arena, &groups, &flow.hops) {
+            let times = occurrences(arena, &way);
+            let several = times.len() > 1;
+            let found: Vec<Spread> = times
+                .into_iter()
+                .filter_map(|hops| spread(arena, provenance, flow, hops, filters))
+                .collect();
+            // Data that come in turn by different ways are the same piece all the same: one spread.
+            if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
+                let whole = spread(arena, provenance, flow, way, filters);
+                if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {
+                    all.push(whole);
+                    continue;
+                }
             }
+            all.extend(found);
         }
-        all.extend(found);
     }
     all
+}
+
+/// Messages of a piece by groups of call sites, if each group brings it to all ranks: the same data are sent again by other code.
+fn ways(arena: &Arena<'_>, groups: &[u32], hops: &[u32]) -> Vec<Vec<u32>> {
+    let mut by_sites: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for &hop in hops {
+        by_sites.entry(groups[hop as usize]).or_default().push(hop);
+    }
+    if by_sites
+        .values()
+        .all(|hops| participants(arena, hops).len() == arena.size)
+    {
+        return by_sites.into_values().collect();
+    }
+    vec![hops.to_vec()]
 }
 
 /// Counts what would be broadcasts of equal bytes.
@@ -259,7 +277,6 @@ pub(crate) fn operations(
     provenance: &Provenance,
     spreads: &[Spread],
     candidates: &[Candidate],
-    sites: u32,
     view: View,
 ) -> Vec<Operation> {
     let mut all: Vec<Operation> = Vec::new();
@@ -284,7 +301,6 @@ pub(crate) fn operations(
                 one.bytes
             },
             varied: false,
-            sites,
             confidence,
             why,
             operators: 0,

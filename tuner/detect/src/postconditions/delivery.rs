@@ -24,7 +24,6 @@ pub(crate) struct Delivery {
 /// Deliveries among a group of ranks, by one group of call sites.
 pub(crate) struct Stream {
     pub(crate) group: RankSet,
-    pub(crate) sites: u32,
     /// Deliveries of each pair of ranks, in their order.
     pub(crate) pairs: BTreeMap<(u32, u32), Vec<Delivery>>,
 }
@@ -101,14 +100,11 @@ pub(crate) fn streams(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow]
     for one in all {
         by_sites.entry(groups[one.path[0] as usize]).or_default().push(one);
     }
-    by_sites
-        .into_iter()
-        .flat_map(|(sites, all)| by_ranks(arena, sites, all))
-        .collect()
+    by_sites.into_values().flat_map(|all| by_ranks(arena, all)).collect()
 }
 
 /// Streams of the ranks that deliveries connect.
-fn by_ranks(arena: &Arena<'_>, sites: u32, deliveries: Vec<Delivery>) -> Vec<Stream> {
+fn by_ranks(arena: &Arena<'_>, deliveries: Vec<Delivery>) -> Vec<Stream> {
     let mut sets = Joined::new(arena.size);
     for one in &deliveries {
         for &id in &one.path {
@@ -120,7 +116,6 @@ fn by_ranks(arena: &Arena<'_>, sites: u32, deliveries: Vec<Delivery>) -> Vec<Str
     for one in deliveries {
         let stream = streams.entry(sets.find(one.origin as usize)).or_insert_with(|| Stream {
             group: RankSet::new(arena.size),
-            sites,
             pairs: BTreeMap::new(),
         });
         for &id in &one.path {
@@ -143,8 +138,6 @@ impl Stream {
         if tags.len() < 2 {
             return Vec::new();
         }
-        tags.into_values()
-            .flat_map(|all| by_ranks(arena, self.sites, all))
-            .collect()
+        tags.into_values().flat_map(|all| by_ranks(arena, all)).collect()
     }
 }

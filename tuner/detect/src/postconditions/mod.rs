@@ -37,8 +37,6 @@ pub(crate) struct Operation {
     pub(crate) bytes: u64,
     /// True if the blocks of the ranks differ in length.
     pub(crate) varied: bool,
-    /// Group of call sites.
-    pub(crate) sites: u32,
     pub(crate) confidence: Confidence,
     pub(crate) why: Vec<&'static str>,
     /// Operators of a reduction that the values allow.

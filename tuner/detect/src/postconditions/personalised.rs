@@ -175,7 +175,6 @@ fn alltoalls(
             bytes: deliveries.iter().map(|one| one.bytes).max().unwrap_or(0),
             varied: view != View::Chunks && !all_equal(deliveries.iter().map(|one| one.bytes)),
             messages,
-            sites: stream.sites,
             confidence: if is_sure {
                 Confidence::Certain
             } else {
@@ -202,7 +201,9 @@ fn stars(
 ) -> Vec<Operation> {
     let position = |rank: u32| ranks.binary_search(&rank).unwrap_or(0);
     let mut found = Vec::new();
-    for (deliveries, messages) in instances(arena, stream, pairs, View::Own, filters, cut) {
+    let all = instances(arena, stream, pairs, View::Own, filters, cut);
+    let count = all.len();
+    for (deliveries, messages) in all {
         let block = |one: &&Delivery| {
             let (rank, address) = if collective == Collective::Gather {
                 (one.origin, one.to_address)
@@ -219,6 +220,11 @@ fn stars(
         let order = layout(&blocks, position(root), ranks.len());
         if order == Layout::Shared {
             filters.count(Reason::BufferReused);
+            continue;
+        }
+        // Blocks that lie apart in no order are seen by chance, but not again and again.
+        if order == Layout::Apart && count < FEWEST_RECURRENCES {
+            filters.count(Reason::NoOrder);
             continue;
         }
         let mut why = vec![match collective {
@@ -253,7 +259,6 @@ fn stars(
             bytes: deliveries.iter().map(|one| one.bytes).max().unwrap_or(0),
             varied: !all_equal(deliveries.iter().map(|one| one.bytes)) || order == Layout::Apart,
             messages,
-            sites: stream.sites,
             confidence,
             why,
             operators: 0,

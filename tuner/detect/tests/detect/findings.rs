@@ -52,6 +52,29 @@ fn a_finding_names_ranks_lines_and_times() {
     assert_eq!(detection.doubts.matched, 9);
 }
 
+/// Barriers and broadcasts at two places of a program each.
+#[test]
+fn findings_are_apart_by_their_call_sites() {
+    let program = |rank: &mut Rank| {
+        crate::patterns::barrier::linear(rank);
+        crate::patterns::barrier::dissemination(rank);
+        broadcast::binomial_tree(rank);
+        broadcast::chain_with_noise(rank);
+    };
+    let detection = detect(&on_world(7, &program));
+    let found: Vec<_> = detection
+        .findings
+        .iter()
+        .map(|one| (one.collective, one.instances.len()))
+        .collect();
+    let count = |collective| found.iter().filter(|one| **one == (collective, 3)).count();
+    assert_eq!(
+        (count(Collective::Barrier), count(Collective::Broadcast), found.len()),
+        (2, 2, 4),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn findings_are_ordered_by_seconds() {
     let program = |rank: &mut Rank| {

@@ -192,12 +192,6 @@ impl Search<'_, '_> {
                 collective,
                 group,
                 roots: root.into_iter().collect(),
-                sites: one
-                    .messages
-                    .iter()
-                    .map(|&id| self.groups[id as usize])
-                    .min()
-                    .unwrap_or(0),
                 messages: one.messages,
                 bytes: self.shape.bytes,
                 varied: false,
