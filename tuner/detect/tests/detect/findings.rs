@@ -103,6 +103,15 @@ fn broadcasts_that_are_under_way_at_once_are_told_apart_by_their_tags() {
 }
 
 #[test]
+fn small_blocks_that_addresses_alone_join_are_only_possible() {
+    let grade = |program: Once| only(&detect(&on_world(4, &program))).confidence;
+    assert_eq!(grade(gather::binomial_tree), Confidence::Possible);
+    assert_eq!(grade(gather::binomial_tree_large), Confidence::Likely);
+    assert_eq!(grade(gather::linear), Confidence::Likely);
+    assert_eq!(grade(gather::linear_shown), Confidence::Certain);
+}
+
+#[test]
 fn findings_are_ordered_by_seconds() {
     let program = |rank: &mut Rank| {
         gather::linear(rank);
