@@ -1,8 +1,8 @@
 //! Collectives written by hand: found in a trace of messages by what they achieve, whatever the order and the routes of the messages.
 //!
-//! A collective is told by its postcondition on data: who held which bytes before, and who holds them after. [`matching`] joins sends and
-//! receives, [`provenance`] follows bytes through forwarding, splitting and joining, [`flows`] says where each piece of data began and went,
-//! and [`postconditions`] asks of these flows, and of nothing else, what was achieved. [`safety`] says if a blocking collective could replace
+//! A collective is told by its postcondition on data: who held which bytes before, and who holds them after. `matching` joins sends and
+//! receives, `provenance` follows bytes through forwarding, splitting and joining, `flows` says where each piece of data began and went,
+//! and `postconditions` asks of these flows, and of nothing else, what was achieved. `safety` says if a blocking collective could replace
 //! the messages.
 //!
 //! The crate is pure: it reads a [`Trace`] and gives a [`Detection`]. It opens no file, prints nothing and knows no MPI library.

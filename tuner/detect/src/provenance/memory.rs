@@ -8,6 +8,9 @@ use crate::model::trace::Payload;
 /// Pieces that are remembered, for each rank of the communicator.
 const PIECES_A_RANK: usize = 4;
 
+/// Shorter payloads have too few chunks to tell anything.
+const FEWEST_CHUNKED_BYTES: u64 = 4096;
+
 /// Data at an address.
 #[derive(Debug, Clone)]
 struct Piece<'t> {
@@ -111,7 +114,10 @@ impl<'t> Memory<'t> {
         let begin = payload.address;
         let end = begin.saturating_add(payload.bytes);
         let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
-        let known: HashSet<u64> = payload.sampled(self.chunk_sample).map(|chunk| chunk.hash).collect();
+        let chunks = payload
+            .sampled(self.chunk_sample)
+            .filter(|_| payload.bytes >= FEWEST_CHUNKED_BYTES);
+        let known: HashSet<u64> = chunks.map(|chunk| chunk.hash).collect();
         let mut parts = Vec::new();
         for (&at, piece) in self.pieces.range(first..end) {
             let piece_end = at.saturating_add(piece.bytes);

@@ -428,6 +428,22 @@ fn of_programs() -> Vec<Case> {
 fn for_its_parts() -> Vec<Case> {
     vec![
         has(
+            "gather: binomial, medium",
+            gather::binomial_tree_medium,
+            Gather,
+            Root::One(0),
+            TIMES,
+        )
+        .at_least(Confidence::Possible),
+        has(
+            "scatter: binomial, medium",
+            scatter::binomial_tree_medium,
+            Scatter,
+            Root::One(0),
+            TIMES,
+        )
+        .at_least(Confidence::Possible),
+        has(
             "broadcast: flooding",
             broadcast::flooding,
             Broadcast,

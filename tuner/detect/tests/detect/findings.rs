@@ -75,6 +75,42 @@ fn findings_are_apart_by_their_call_sites() {
     );
 }
 
+/// Two panels go down a chain side by side, each with its tag.
+#[test]
+fn broadcasts_that_are_under_way_at_once_are_told_apart_by_their_tags() {
+    let program = |rank: &mut Rank| {
+        for time in 0..3 {
+            let panels = [(1, 0..200), (2, 400..600)];
+            for (tag, range) in panels.clone() {
+                match rank.rank {
+                    0 => rank.fill(range, 10 * time + tag as u64),
+                    _ => rank.receive(rank.rank - 1, tag, range),
+                }
+            }
+            for (tag, range) in panels {
+                if rank.rank + 1 < rank.size {
+                    rank.send(rank.rank + 1, tag, range);
+                }
+            }
+        }
+    };
+    let detection = detect(&on_world(4, &program));
+    let finding = only(&detection);
+    assert_eq!(
+        (finding.collective, finding.instances.len(), finding.bytes),
+        (Collective::Broadcast, 6, 200)
+    );
+}
+
+#[test]
+fn small_blocks_that_addresses_alone_join_are_only_possible() {
+    let grade = |program: Once| only(&detect(&on_world(4, &program))).confidence;
+    assert_eq!(grade(gather::binomial_tree), Confidence::Possible);
+    assert_eq!(grade(gather::binomial_tree_large), Confidence::Likely);
+    assert_eq!(grade(gather::linear), Confidence::Likely);
+    assert_eq!(grade(gather::linear_shown), Confidence::Certain);
+}
+
 #[test]
 fn findings_are_ordered_by_seconds() {
     let program = |rank: &mut Rank| {

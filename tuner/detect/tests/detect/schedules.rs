@@ -169,7 +169,7 @@ fn check(once: Once, tree: &Tree, collective: Collective, has_root: bool, least:
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_broadcast_by_any_tree_is_found(tree in tree()) {

@@ -152,11 +152,7 @@ impl Replay {
     /// Value equal to one of the values that it may be made of, as maxima are. It shows nothing, but all have contributed to it.
     fn selected(&mut self, payload: &Payload, own: usize, since: &[usize]) -> Option<usize> {
         let parts = [&[own], since].concat();
-        let equal = parts
-            .iter()
-            .filter(|&&part| self.values[part].crc == payload.crc32)
-            .count();
-        if equal == 0 || equal == parts.len() {
+        if parts.iter().all(|&part| self.values[part].crc != payload.crc32) {
             return None;
         }
         let contributors = self.united(&parts)?;

@@ -34,6 +34,10 @@ pub(crate) fn binomial_tree(rank: &mut Rank) {
     (0..TIMES).for_each(|time| binomial_once(rank, time, BLOCK));
 }
 
+pub(crate) fn binomial_tree_medium(rank: &mut Rank) {
+    (0..TIMES).for_each(|time| binomial_once(rank, time, 1400));
+}
+
 pub(crate) fn binomial_tree_large(rank: &mut Rank) {
     (0..TIMES).for_each(|time| binomial_once(rank, time, 9000));
 }

@@ -30,6 +30,10 @@ pub(crate) fn binomial_tree(rank: &mut Rank) {
     binomial_of(rank, BLOCK);
 }
 
+pub(crate) fn binomial_tree_medium(rank: &mut Rank) {
+    binomial_of(rank, 1400);
+}
+
 pub(crate) fn binomial_tree_large(rank: &mut Rank) {
     binomial_of(rank, 9000);
 }
