@@ -20,6 +20,9 @@ use replay::{Completion, Replay};
 /// Instances that a form without arithmetic must have.
 const FEWEST_WITHOUT_ARITHMETIC: usize = 3;
 
+/// One in so many instances must be explained, or none is believed: a program that reduces does so time and again.
+const LEAST_EXPLAINED: usize = 2;
+
 /// Comparisons that must hold for a maximum or minimum whose operands are in part unknown.
 const FEWEST_COMPARISONS: u32 = 16;
 
@@ -199,6 +202,11 @@ impl Search<'_, '_> {
                 why: reasons,
                 operators: one.operators,
             });
+        }
+        // Among many values that nothing explains, some are explained by chance.
+        if found.len() * LEAST_EXPLAINED < count {
+            filters.add(Reason::NoArithmetic, found.len() as u64);
+            found.clear();
         }
         found
     }
