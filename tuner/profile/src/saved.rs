@@ -25,7 +25,7 @@ pub struct Predicted {
     pub ranks: usize,
     /// Its nodes; `None` if the report does not say.
     pub nodes: Option<usize>,
-    /// What it predicts, by function and volume.
+    /// Predicted savings, by function and volume.
     pub savings: Vec<Saving>,
 }
 
@@ -157,7 +157,7 @@ fn run(profile: &Profile) -> Run {
     }
 }
 
-/// What reports on such a communicator predict for the calls; `None` if none speaks of them.
+/// Seconds that reports on such a communicator predict for the calls; `None` if none speaks of them.
 fn prediction((function, ranks, nodes, of_bucket): &Key, predicted: &[Predicted]) -> Option<f64> {
     let is_about = |one: &&Predicted| {
         let nodes_agree = one.nodes.is_none() || nodes.is_none() || one.nodes == *nodes;
