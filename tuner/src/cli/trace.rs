@@ -83,7 +83,7 @@ pub struct Export {
     /// The trace.
     #[arg(value_name = "DIR", default_value = DIRECTORY)]
     pub directory: PathBuf,
-    /// Write JSON for the Perfetto viewer (https://ui.perfetto.dev) to this file.
+    /// Write JSON for the Perfetto viewer (ui.perfetto.dev) to this file.
     #[arg(long, value_name = "FILE", required = true)]
     pub perfetto: PathBuf,
 }
