@@ -11,7 +11,7 @@
 //! * [`payload`]: elements as the bytes of a message.
 //! * [`local`]: a thread's stream and memory.
 //! * [`sites`]: numbers of call sites.
-//! * [`file`]: the mapped file.
+//! * [`mod@file`]: the mapped file.
 
 pub(crate) mod act;
 pub(crate) mod completion;

@@ -71,7 +71,7 @@ impl Recorder<'_> {
     /// Messages that are sent, received, or begun to be.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::event::record).
     #[inline]
     pub(in crate::trace) unsafe fn messages(&mut self, act: &Act, before: Option<Part>) {
         let parts = usize::from(act.sends.is_some()) + usize::from(act.receives.is_some());
@@ -101,7 +101,7 @@ impl Recorder<'_> {
     }
 
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::event::record).
     unsafe fn sent(&mut self, side: &Side, operation: u64, before: Option<Part>) {
         let mut part = part(Role::Send, operation, self.state, side.peer, side.tag);
         if let Some(before) = before {
@@ -135,7 +135,7 @@ impl Recorder<'_> {
     /// A message that has come.
     ///
     /// # Safety
-    /// As for [`record`]; the elements may be read.
+    /// As for [`record`](super::event::record); the elements may be read.
     unsafe fn received(
         &mut self,
         operation: u64,
@@ -175,7 +175,7 @@ impl Recorder<'_> {
     /// Adds the operation of the call's request to those that are under way.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::event::record).
     unsafe fn add(
         &mut self,
         act: &Act,
@@ -206,7 +206,7 @@ impl Recorder<'_> {
     /// A collective.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::event::record).
     pub(in crate::trace) unsafe fn collective(&mut self, happened: &Happened, act: &Act) {
         let operation = if act.request.is_null() {
             0

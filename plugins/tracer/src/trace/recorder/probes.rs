@@ -12,7 +12,7 @@ impl Recorder<'_> {
     /// A probe.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::super::event::record).
     pub(in crate::trace) unsafe fn probed(
         &mut self,
         act: &Act,
@@ -69,7 +69,7 @@ impl Recorder<'_> {
     /// A message that a probe had found is received, or begun to be.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::super::event::record).
     pub(in crate::trace) unsafe fn received_found(&mut self, act: &Act, handle: usize) {
         let Some(side) = &act.receives else { return };
         let found = self.trace.requests.take_message(handle).unwrap_or(Found {

@@ -14,7 +14,7 @@ impl Recorder<'_> {
     /// A persistent operation that is prepared.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::super::event::record).
     pub(in crate::trace) unsafe fn prepared(&mut self, act: &Act) {
         let (kind, side) = match (&act.sends, &act.receives) {
             (Some(side), _) => (operations::Kind::Send, side),
@@ -37,7 +37,7 @@ impl Recorder<'_> {
     /// Persistent operations that are started.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::super::event::record).
     pub(in crate::trace) unsafe fn started(&mut self, act: &Act, count: usize) {
         let mut started = Vec::new();
         for at in 0..count {
@@ -71,7 +71,7 @@ impl Recorder<'_> {
     /// Operations that are complete.
     ///
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::super::event::record).
     pub(in crate::trace) unsafe fn completed(&mut self, statuses: *const MPI_Status, function: Function) {
         let done = std::mem::take(&mut self.local.done);
         if done.is_empty() && function.is_test() {
@@ -95,7 +95,7 @@ impl Recorder<'_> {
     }
 
     /// # Safety
-    /// As for [`record`].
+    /// As for [`record`](super::super::event::record).
     unsafe fn finished(&mut self, pending: &Pending, status: *const MPI_Status) {
         // SAFETY: by this function's contract.
         unsafe {

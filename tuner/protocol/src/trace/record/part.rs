@@ -133,9 +133,9 @@ pub struct Part {
     pub bytes: u64,
     /// Address of the buffer.
     pub address: u64,
-    /// Class of the datatype, as [`class_name`] has it.
+    /// Class of the datatype, as [`super::class_name`] has it.
     pub class: u8,
-    /// Operator of a reduction, as [`operator_name`] has it.
+    /// Operator of a reduction, as [`super::operator_name`] has it.
     pub operator: u8,
     /// Bits of [`flag`].
     pub flags: u8,
