@@ -21,6 +21,7 @@ mod query;
 mod report;
 mod rollback;
 mod trace;
+mod traced;
 mod tune;
 mod validate_statistics;
 mod verify_algorithms;
@@ -45,6 +46,7 @@ pub use rollback::Rollback;
 pub use trace::{
     Export as TraceExport, Full, Run as TraceRun, Show as TraceShow, Stored as StoredTrace, Trace, TraceFormat,
 };
+pub use traced::Traced;
 pub use tune::{Only, Tune};
 pub use validate_statistics::ValidateStatistics;
 pub use verify_algorithms::VerifyAlgorithms;

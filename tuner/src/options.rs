@@ -17,6 +17,7 @@ use kilter_stats::verdict::{Correction, Test};
 
 use crate::cli;
 use crate::repetition_rule;
+use application::Application;
 
 pub use overlap::overlap;
 pub use tune::tuning;
@@ -24,8 +25,14 @@ pub use verify_algorithms::VerifyOptions;
 
 /// Validates the options of measuring.
 pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
-    let ranks = application::ranks(&typed)?;
-    let mix = application::calls(&typed, ranks)?;
+    let application = application::read(&typed)?;
+    measuring_for(typed, application.as_ref())
+}
+
+/// The same for an application that is read already.
+fn measuring_for(typed: cli::Measure, application: Option<&Application>) -> Result<Options, OptionError> {
+    let ranks = application::ranks(&typed, application);
+    let mix = application.map(|one| one.calls(ranks)).transpose()?;
     let job = typed.job;
     if ranks == 0 {
         return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));

@@ -157,24 +157,29 @@ fn kinds(profile: &Profile) {
     }
 }
 
-fn fortran_of_every_kind_is_counted_once() {
-    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        if !mpi.is_there() {
-            continue;
-        }
+/// `fortran.F90` in each interface of Fortran, on each library that is there, with both in words.
+fn fortran_programs() -> Vec<(String, Mpi, PathBuf)> {
+    let mut programs = Vec::new();
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| mpi.is_there()) {
         for interface in ["MPIF_H", "MPI", "MPI_F08"] {
             let options = ["-fallow-argument-mismatch", &format!("-DKILTER_{interface}")];
             let program = mpi.built("mpif90", "fortran.F90", &options, &format!("fortran_{interface}"));
-            let (output, profile) = traced(mpi, &[&program], 2, &[], &[]);
-            let case = format!("{interface} on {mpi:?}");
-            assert!(output.ok && output.stdout.ends_with("OK\n"), "{case}: {output:?}");
-            let expected = Counts::from([
-                (("world", "MPI_Allreduce"), (20, 20 * 64)),
-                (("world", "MPI_Bcast"), (10, 10 * 64)),
-                (("world", "MPI_Gather"), (6, 6 * 128)),
-            ]);
-            assert_eq!(counts(&profile), expected, "{case}");
+            programs.push((format!("{interface} on {mpi:?}"), mpi, program));
         }
+    }
+    programs
+}
+
+fn fortran_of_every_kind_is_counted_once() {
+    for (case, mpi, program) in fortran_programs() {
+        let (output, profile) = traced(mpi, &[&program], 2, &[], &[]);
+        assert!(output.ok && output.stdout.ends_with("OK\n"), "{case}: {output:?}");
+        let expected = Counts::from([
+            (("world", "MPI_Allreduce"), (20, 20 * 64)),
+            (("world", "MPI_Bcast"), (10, 10 * 64)),
+            (("world", "MPI_Gather"), (6, 6 * 128)),
+        ]);
+        assert_eq!(counts(&profile), expected, "{case}");
     }
 }
 

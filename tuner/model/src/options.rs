@@ -173,7 +173,7 @@ pub struct TuneOptions {
     pub common: Options,
     /// Options of the measurement for each tuned layout; empty without layouts.
     pub layouts: Vec<Options>,
-    /// What was chosen for a profile, for the user; empty without one.
+    /// Layouts that were chosen for a profile, and those left out, in words for the user; empty without one.
     pub said: Vec<String>,
     /// True if parameters of the library may change.
     pub parameters: bool,

@@ -7,11 +7,8 @@ use std::path::{Path, PathBuf};
 
 use kilter_protocol::calls::{self, EXTENSION, Line};
 
-use crate::members;
+use crate::members::{self, MOST_RANKS};
 use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Site};
-
-/// Most members that a communicator may have.
-const MOST_RANKS: u32 = 1 << 24;
 
 /// Files that are no profile.
 #[derive(Debug, thiserror::Error)]

@@ -82,6 +82,7 @@ mod tests {
             },
             ranks_per_node: known(per_node),
             seconds,
+            callers: ranks,
         }
     }
 

@@ -3,6 +3,9 @@
 /// Characters of a name.
 const LONGEST: usize = 40;
 
+/// Most members that a communicator may have.
+pub const MOST_RANKS: u32 = 1 << 24;
+
 /// World ranks of the members; `None` for each outside of the world. An error if the text is none of the tracer's, or if it has more than
 /// `most` members.
 #[must_use]

@@ -20,6 +20,8 @@ pub struct Entry {
     pub ranks_per_node: Option<usize>,
     /// Seconds of all ranks together.
     pub seconds: f64,
+    /// Number of ranks that call the function on such communicators.
+    pub callers: usize,
 }
 
 /// Function, and the communicator's ranks, nodes, and ranks on the fullest node.
@@ -90,15 +92,16 @@ pub fn entries(profile: &Profile) -> Vec<Entry> {
             },
             ranks_per_node: known(*ranks_per_node),
             seconds: sum.seconds,
+            callers: ranks_that_call,
         })
     };
     sums.into_iter().filter_map(entry).collect()
 }
 
-/// The mix of a profile that was read from `file`; `None` if the program makes no call that guidelines speak of.
+/// The mix of a profile that was read from `file`, with its [`entries`]; `None` if the program makes no call that guidelines speak of.
 #[must_use]
-pub fn of(profile: &Profile, file: &str) -> Option<Mix> {
-    let calls: Vec<Calls> = entries(profile).into_iter().map(|entry| entry.calls).collect();
+pub fn of(profile: &Profile, entries: &[Entry], file: &str) -> Option<Mix> {
+    let calls: Vec<Calls> = entries.iter().map(|entry| entry.calls.clone()).collect();
     (!calls.is_empty()).then(|| Mix {
         file: file.to_owned(),
         calls,
@@ -167,7 +170,7 @@ mod tests {
         profile.command = "mpirun -n 2 'sol\"ver' \\n \u{7}".to_owned();
         let text = text(&profile).unwrap();
         let read = Mix::parse(&text, "profile.db").unwrap();
-        assert_eq!(read, of(&profile, "profile.db").unwrap(), "{text}");
+        assert_eq!(read, of(&profile, &entries(&profile), "profile.db").unwrap(), "{text}");
         let of = |function: &str| read.of(function, 2, Some(2), &[]).into_iter().collect::<Vec<_>>();
         assert_eq!(of("allreduce"), [(8, 100.0)]);
         assert_eq!(of("barrier"), [(0, 1.0)]);
@@ -182,6 +185,6 @@ mod tests {
         let mut profile = fixture::profile();
         profile.calls.retain(|calls| calls.function == "MPI_Wait");
         assert_eq!(text(&profile), None);
-        assert_eq!(of(&profile, "profile.db"), None);
+        assert_eq!(of(&profile, &entries(&profile), "profile.db"), None);
     }
 }

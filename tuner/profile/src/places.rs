@@ -61,6 +61,20 @@ fn source(function: &str, line: &str) -> String {
     }
 }
 
+/// Function, file and line of a source that [`resolve`] has found; empty, or 0, where one is not known.
+#[must_use]
+pub fn parts(source: &str) -> (&str, &str, u32) {
+    let (function, place) = match source.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        Some(parts) => parts,
+        None => ("", source),
+    };
+    match place.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
+        Some((file, Ok(line))) => (function, file, line),
+        // A function alone.
+        _ => (source, "", 0),
+    }
+}
+
 /// Address at which a module's first segment is linked: 0 but in programs of a fixed place. `None` if it is no 64-bit ELF file of this byte
 /// order.
 fn base(module: &str) -> Option<u64> {
@@ -100,6 +114,11 @@ mod tests {
         assert_eq!(source("main", "??:?"), "main");
         assert_eq!(source("??", "??:0"), "");
         assert_eq!(source("??", "/a/solve.f90:7"), "solve.f90:7");
+        assert_eq!(parts("main (solve.c:12)"), ("main", "solve.c", 12));
+        assert_eq!(parts("a::b(int, int) (solve.c:12)"), ("a::b(int, int)", "solve.c", 12));
+        assert_eq!(parts("solve.f90:7"), ("", "solve.f90", 7));
+        assert_eq!(parts("a::b(int)"), ("a::b(int)", "", 0));
+        assert_eq!(parts(""), ("", "", 0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use kilter_model::report::Saving;
 use kilter_protocol::calls::{bucket, bytes_of};
-use kilter_render::format;
+use kilter_render::format::{self, signed_seconds};
 use kilter_render::table::{plain, printable, trimmed};
 use serde::Serialize;
 
@@ -88,32 +88,19 @@ type Totals = BTreeMap<Key, (f64, f64)>;
 
 fn totals(profile: &Profile) -> Totals {
     let mut totals = Totals::new();
-    let callers = callers(profile);
-    for Entry { calls, seconds, .. } in mix::entries(profile) {
+    for entry in mix::entries(profile) {
+        let Entry {
+            calls,
+            seconds,
+            callers,
+            ..
+        } = entry;
         let ranks = calls.ranks.unwrap_or_default();
-        let on = (calls.function.clone(), ranks, calls.nodes);
-        let callers = callers.get(&on).map_or(1, BTreeSet::len);
         let key = (calls.function, ranks, calls.nodes, bucket(calls.bytes.1));
         let total = totals.entry(key).or_insert((0.0, 0.0));
         *total = (total.0 + calls.count, total.1 + seconds / callers as f64);
     }
     totals
-}
-
-/// The ranks that call a function on communicators of one kind.
-fn callers(profile: &Profile) -> BTreeMap<(String, usize, Option<usize>), BTreeSet<u32>> {
-    let mut callers: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
-    for calls in &profile.calls {
-        let on = calls.communicator.and_then(|number| profile.communicators.get(number));
-        if let (Some(on), Some(function)) = (on, mix::function(&calls.function)) {
-            let nodes = (on.nodes > 0).then_some(on.nodes as usize);
-            callers
-                .entry((function, on.ranks as usize, nodes))
-                .or_default()
-                .insert(calls.rank);
-        }
-    }
-    callers
 }
 
 /// Compares two profiles; `predicted` is what was said before the deployment.
@@ -205,8 +192,8 @@ pub fn text(saved: &Saved) -> String {
             calls,
             format::seconds(row.seconds.0),
             format::seconds(row.seconds.1),
-            signed(row.saved()),
-            row.predicted_seconds.map_or_else(|| "-".to_owned(), signed),
+            signed_seconds(row.saved()),
+            row.predicted_seconds.map_or_else(|| "-".to_owned(), signed_seconds),
         ]);
     }
     let mut out = format!(
@@ -218,14 +205,14 @@ pub fn text(saved: &Saved) -> String {
         trimmed(&table)
     );
     let predicted = match saved.predicted_seconds {
-        Some(seconds) => format!(", {} were predicted", signed(seconds)),
+        Some(seconds) => format!(", {} were predicted", signed_seconds(seconds)),
         None => String::new(),
     };
     let _ = writeln!(
         out,
         "A rank saved {} in these calls{predicted}. The run took {} less.",
-        signed(saved.saved_seconds),
-        signed(saved.before.seconds - saved.after.seconds)
+        signed_seconds(saved.saved_seconds),
+        signed_seconds(saved.before.seconds - saved.after.seconds)
     );
     out
 }
@@ -237,11 +224,6 @@ fn size((least, most): (u64, u64)) -> String {
         // The ends of a bucket: a power of two, and one less than the next.
         _ => format!("{} ..", format::bytes(least)),
     }
-}
-
-fn signed(seconds: f64) -> String {
-    let sign = if seconds < 0.0 { "-" } else { "" };
-    format!("{sign}{}", format::seconds(seconds.abs()))
 }
 
 #[cfg(test)]

@@ -39,6 +39,12 @@ pub fn seconds(seconds: f64) -> String {
     NONE.to_owned()
 }
 
+/// A difference of times, with its sign in front: `1.20 ms`, `-0.90 s`.
+pub fn signed_seconds(difference: f64) -> String {
+    let sign = if difference < 0.0 { "-" } else { "" };
+    format!("{sign}{}", seconds(difference.abs()))
+}
+
 /// A ratio with three significant digits, at least two decimals below ten: `2.10`, `0.97`, `12.5`, `310`.
 pub fn ratio(ratio: f64) -> String {
     if !ratio.is_finite() {

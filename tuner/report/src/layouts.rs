@@ -116,7 +116,7 @@ impl Index {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// What an application should save on all layouts together; `None` without its calls.
+    /// Seconds that an application should save on all layouts together, in words; `None` without its calls.
     fn saved(&self) -> Option<String> {
         let of_layouts: Vec<f64> = self.layouts.iter().filter_map(|entry| entry.saved_seconds).collect();
         if of_layouts.is_empty() {
@@ -127,10 +127,9 @@ impl Index {
             let share = format::percent(saved / run.seconds);
             format!(" of its {} ({share})", format::seconds(run.seconds))
         });
-        let sign = if saved < 0.0 { "-" } else { "" };
         Some(format!(
-            "The application should save {sign}{}{of_run}.",
-            format::seconds(saved.abs())
+            "The application should save {}{of_run}.",
+            format::signed_seconds(saved)
         ))
     }
 

@@ -55,18 +55,12 @@ pub struct Run {
     #[arg(long, value_name = "MIB", default_value_t = kilter_protocol::calls::MEMORY_MIB,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=kilter_protocol::calls::MAX_MEMORY_MIB as u64))]
     pub memory: usize,
-    /// Launcher of the MPI library, if the command names none itself, or that of another library.
-    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN")]
-    pub mpirun: Option<PathBuf>,
-    /// Directory of Kilter's programs and libraries; by default as for `check`.
-    #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
-    pub libexec: Option<PathBuf>,
     /// Format of standard output, which the program's own output precedes.
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,
-    /// The command, after `--`: a launcher with its options and the program.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
+    /// The command, and the library of its ranks.
+    #[command(flatten)]
+    pub traced: super::Traced,
 }
 
 /// Options of `profile show`.

@@ -46,18 +46,12 @@ pub struct Run {
     #[arg(long, value_name = "MIB", default_value_t = HASH_MIB,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=MAX_HASH_MIB as u64))]
     pub hash: usize,
-    /// Launcher of the MPI library, if the command names none itself, or that of another library.
-    #[arg(long, value_name = "PATH", env = "KILTER_MPIRUN")]
-    pub mpirun: Option<PathBuf>,
-    /// Directory of Kilter's programs and libraries; by default as for `check`.
-    #[arg(long, value_name = "DIR", env = "KILTER_LIBEXEC")]
-    pub libexec: Option<PathBuf>,
     /// Format of standard output, which the program's own output precedes.
     #[arg(long, value_enum, default_value_t = TraceFormat::Text)]
     pub format: TraceFormat,
-    /// The command, after `--`: a launcher with its options and the program.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
+    /// The command, and the library of its ranks.
+    #[command(flatten)]
+    pub traced: super::Traced,
 }
 
 /// Options of `trace show`.

@@ -57,7 +57,7 @@ fn compare(typed: &ProfileCompare) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-/// What the reports of a tuning predict: those of a directory, of each layout if there are several; or one report.
+/// Predictions of the reports of a tuning: those of a directory, of each layout if there are several; or one report.
 fn predictions(path: &Path) -> anyhow::Result<Vec<Predicted>> {
     let index = path.join(Index::FILE);
     if index.is_file() {
@@ -105,7 +105,7 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
         "--out: `{}` is there already; remove it, or give another name",
         typed.out.display()
     );
-    let programs = Programs::find(&typed.command, typed.mpirun.as_deref(), typed.libexec.as_deref())?;
+    let programs = Programs::find(&typed.traced)?;
     let scratch = Scratch::new(typed)?;
     let variables = [
         (
@@ -114,7 +114,7 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
         ),
         (MEMORY_VARIABLE.to_owned(), typed.memory.to_string()),
     ];
-    let status = traced::run(&programs, &typed.command, &variables)?;
+    let status = traced::run(&programs, &typed.traced.command, &variables)?;
     let gathered = gather::gather(&scratch.directory);
     let mut profile = match gathered {
         Ok(profile) => profile,
@@ -123,7 +123,7 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
         }
         Err(error) => return Err(error.into()),
     };
-    profile.command = traced::line(&typed.command);
+    profile.command = traced::line(&typed.traced.command);
     profile.status = status;
     places::resolve(&mut profile.sites);
     store::write(&profile, &typed.out)?;

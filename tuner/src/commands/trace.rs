@@ -66,7 +66,7 @@ fn export(typed: &TraceExport) -> anyhow::Result<Status> {
 }
 
 fn record(typed: &TraceRun) -> anyhow::Result<Status> {
-    let programs = Programs::find(&typed.command, typed.mpirun.as_deref(), typed.libexec.as_deref())?;
+    let programs = Programs::find(&typed.traced)?;
     let directory =
         std::path::absolute(&typed.out).with_context(|| format!("--out: `{}` is no path", typed.out.display()))?;
     std::fs::create_dir(&directory).with_context(|| {
@@ -86,10 +86,10 @@ fn record(typed: &TraceRun) -> anyhow::Result<Status> {
         (HASH_VARIABLE, typed.hash.to_string()),
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
-    let gathered = traced::run(&programs, &typed.command, &variables).and_then(|status| {
+    let gathered = traced::run(&programs, &typed.traced.command, &variables).and_then(|status| {
         let job = Job {
             v: job::VERSION,
-            command: traced::line(&typed.command),
+            command: traced::line(&typed.traced.command),
             status,
         };
         let trace = read(&directory);

@@ -14,6 +14,7 @@ use kilter_model::config::library::{self, Library};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::cli::Traced;
 use crate::options::own_directory;
 
 /// A launcher that takes longer to say its version hangs.
@@ -30,12 +31,12 @@ pub(super) struct Programs {
 
 impl Programs {
     /// The tracer for the library of the command's launcher, or of `mpirun` if it names none.
-    pub(super) fn find(command: &[String], mpirun: Option<&Path>, libexec: Option<&Path>) -> anyhow::Result<Programs> {
-        let in_command = preload::launcher(command)
-            .and_then(|at| command.get(at))
+    pub(super) fn find(typed: &Traced) -> anyhow::Result<Programs> {
+        let in_command = preload::launcher(&typed.command)
+            .and_then(|at| typed.command.get(at))
             .map(PathBuf::from);
         let launcher = in_command
-            .or_else(|| mpirun.map(Path::to_owned))
+            .or_else(|| typed.mpirun.clone())
             .unwrap_or_else(|| "mpirun".into());
         let version = launcher_version(&launcher, VERSION_LIMIT)
             .with_context(|| "the MPI library of the program is not known; name its launcher with --mpirun PATH")?;
@@ -46,7 +47,7 @@ impl Programs {
             library.name
         );
         let programs = programs::Programs::find(
-            libexec,
+            typed.libexec.as_deref(),
             &own_directory()?,
             (&library, &library.version_of(&version)),
             &launcher,

@@ -9,7 +9,8 @@ use kilter_model::layout::{self, Layout};
 use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, Options, TuneOptions, absolute, functions, parse_bytes, plugins, wrong};
 
-use super::{allocation, application, measuring};
+use super::application::{self, Application};
+use super::{allocation, measuring_for};
 use crate::cli;
 
 /// Validates the options of tuning.
@@ -44,23 +45,26 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
             "`plugins` needs one or more; give them by --plugin FILE",
         ));
     }
-    let for_profile = match &typed.measure.profile {
-        Some(file) if typed.layouts.is_none() && typed.measure.ranks.is_none() => Some(application::choice(file)?),
-        _ => None,
-    };
-    let mut layouts = match (&typed.layouts, &for_profile) {
-        (Some(text), _) => of_layouts(&layout_list(text)?, &typed.measure)?,
-        (None, Some(choice)) if !choice.layouts.is_empty() && typed.measure.platform.is_none() => {
-            of_layouts(&choice.layouts, &typed.measure)?
+    let application = application::read(&typed.measure)?;
+    let application = application.as_ref();
+    let is_free = typed.layouts.is_none() && typed.measure.ranks.is_none();
+    let choice = application
+        .filter(|_| is_free)
+        .map(Application::choice)
+        .unwrap_or_default();
+    let mut layouts = match &typed.layouts {
+        Some(text) => of_layouts(&layout_list(text)?, &typed.measure, application)?,
+        None if !choice.layouts.is_empty() && typed.measure.platform.is_none() => {
+            of_layouts(&choice.layouts, &typed.measure, application)?
         }
-        _ => Vec::new(),
+        None => Vec::new(),
     };
     let mut common = match layouts.first() {
         Some(first) => Options {
             out: absolute("--out", &typed.measure.job.out)?,
             ..first.clone()
         },
-        None => measuring(typed.measure)?,
+        None => measuring_for(typed.measure, application)?,
     };
     for options in layouts.iter_mut().chain([&mut common]) {
         options.limits = limits.clone();
@@ -69,7 +73,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     Ok(TuneOptions {
         common,
         layouts,
-        said: for_profile.map(|choice| choice.said).unwrap_or_default(),
+        said: choice.said,
         parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
         mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
         algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
@@ -112,7 +116,11 @@ fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
 }
 
 /// Options of each layout: a directory of its own, one database, an equal share of the budget.
-fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, OptionError> {
+fn of_layouts(
+    layouts: &[Layout],
+    typed: &cli::Measure,
+    application: Option<&Application>,
+) -> Result<Vec<Options>, OptionError> {
     if let Some(platform) = &typed.platform {
         return Err(wrong(
             "--layouts",
@@ -137,7 +145,7 @@ fn of_layouts(layouts: &[Layout], typed: &cli::Measure) -> Result<Vec<Options>, 
         Ok(Options {
             layout: Some(*layout),
             several_hosts: layout.nodes > 1,
-            ..measuring(own)?
+            ..measuring_for(own, application)?
         })
     });
     each.collect()

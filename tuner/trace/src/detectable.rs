@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use kilter_detect::model::trace as detect;
 use kilter_detect::model::trace::{Class, Kind};
 
+use kilter_profiling::places;
 use kilter_protocol::trace::digest;
 
 use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, flag};
@@ -48,18 +49,13 @@ fn chunk_sample(trace: &Trace) -> u64 {
     1 << digest::sampling(usize::try_from(longest).unwrap_or(usize::MAX))
 }
 
-/// A call site. The source has the form `FUNCTION (FILE:LINE)`.
 fn site(site: &Site) -> detect::Site {
-    let (function, place) = site.source.rsplit_once(" (").unwrap_or((site.source.as_str(), ""));
-    let (file, line) = place.trim_end_matches(')').rsplit_once(':').unwrap_or_default();
+    let (function, file, line) = places::parts(&site.source);
+    let known = if function.is_empty() { &site.symbol } else { function };
     detect::Site {
-        function: if function.is_empty() {
-            site.symbol.clone()
-        } else {
-            function.to_owned()
-        },
+        function: known.to_owned(),
         file: file.to_owned(),
-        line: line.parse().unwrap_or(0),
+        line,
         object: site.module.rsplit('/').next().unwrap_or_default().to_owned(),
         offset: site.offset,
     }

@@ -7,16 +7,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kilter_profiling::members;
+use kilter_profiling::members::{self, MOST_RANKS};
 use kilter_protocol::trace::EXTENSION;
 use kilter_protocol::trace::read::{self, RankTrace};
 use kilter_protocol::trace::record::Definition;
 
 use crate::job::{self, JobError};
 use crate::trace::{Communicator, Event, Rank, Site, Trace};
-
-/// Most members that a communicator may have.
-const MOST_RANKS: u32 = 1 << 24;
 
 /// Files that are no trace.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use askama::Template;
 use kilter_model::config::mix::Application;
 use kilter_model::report::{Report, Saving};
-use kilter_render::format;
+use kilter_render::format::{self, signed_seconds};
 use kilter_render::table::{plain, printable, trimmed};
 
 use super::{Section, View};
@@ -80,12 +80,6 @@ struct Table {
     total: String,
 }
 
-/// The seconds with their sign in front, such as `0.90 s`.
-fn signed(seconds: f64) -> String {
-    let sign = if seconds < 0.0 { "-" } else { "" };
-    format!("{sign}{}", format::seconds(seconds.abs()))
-}
-
 /// The table of a report; `None` where it was made without a call mix.
 fn table(report: &Report) -> Option<Table> {
     if report.savings.is_empty() {
@@ -98,7 +92,7 @@ fn table(report: &Report) -> Option<Table> {
     let total = if is_check {
         format!(
             "The violations cost {} of {of} in these calls ({share}).",
-            signed(saved)
+            signed_seconds(saved)
         )
     } else {
         let noise = if report.savings.iter().all(|one| one.certain) {
@@ -106,7 +100,10 @@ fn table(report: &Report) -> Option<Table> {
         } else {
             " ~: within the variation between launches; such differences are counted, losses as well as gains."
         };
-        format!("In all {} of {of} in these calls ({share}).{noise}", signed(saved))
+        format!(
+            "In all {} of {of} in these calls ({share}).{noise}",
+            signed_seconds(saved)
+        )
     };
     let total = match &report.application {
         Some(run) => format!("{total} {}", of_run(saved, run, is_check)),
@@ -159,7 +156,7 @@ fn row(saving: &Saving) -> [String; 6] {
         format!("{}", saving.calls),
         format::seconds(saving.seconds_before),
         format::seconds(saving.seconds_after),
-        format!("{mark}{}", signed(saving.saved_seconds)),
+        format!("{mark}{}", signed_seconds(saving.saved_seconds)),
     ]
 }
 
