@@ -10,7 +10,8 @@
 //!
 //! *What follows*: launches are put together into **units**, and verdicts made on the units' mean logarithms. The length of the
 //! units is the smallest at which neighbouring units no longer resemble each other ([`length`]), or a unit is an allocation of the
-//! batch system. Twenty launches may then be five units, which cannot prove a violation among a hundred cells: such cells are
+//! batch system. Twenty launches may then be five units, whose ranks cannot prove a violation among a hundred cells: there the size of
+//! a difference decides ([`scale`]). What is not clear by that either is
 //! [`Unstable`](crate::verdict::Outcome::Unstable), with the reason and what would help.
 //!
 //! *A run*: [`Looks`] does all of this at every look of the sequential design. Verdicts of earlier looks that took the launches as
@@ -22,6 +23,7 @@
 mod length;
 mod looks;
 mod pooled;
+mod scale;
 mod scores;
 
 use std::collections::BTreeMap;
@@ -30,6 +32,7 @@ use super::Rule;
 use crate::hodges_lehmann::SHORTEST_SECONDS;
 pub use looks::{LaunchesOf, Looks};
 use pooled::Pooled;
+use scale::Mean;
 
 /// Level of the test at each look. A hundred cells show a correlation of 0.3 far more clearly, and a false alarm costs a run its verdicts.
 const LEVEL: f64 = 0.005;
@@ -212,6 +215,21 @@ impl Dependence {
             *count += 1.0;
         }
         units.values().map(|(sum, count)| (sum / count).exp()).collect()
+    }
+
+    /// The mean log ratio of a cell with these launches, where its units are too few for a test of ranks.
+    fn mean(&self, launches: &[usize], left: &[f64], right: &[f64]) -> Option<Mean> {
+        let ratios = CellRatios::new(launches, left, right);
+        if self.count(&ratios.launches) < scale::LEAST_UNITS {
+            return match self.unit {
+                // An allocation is what the user or the test says; no process goes through it.
+                Unit::Launch | Unit::Allocation { .. } => None,
+                Unit::InTime(_) => Mean::of_launches(&ratios.logarithms),
+            };
+        }
+        let of_ratios: Vec<f64> = ratios.logarithms.iter().map(|logarithm| logarithm.exp()).collect();
+        let units = self.group(&ratios.launches, &of_ratios);
+        Mean::of_units(&units.into_iter().map(f64::ln).collect::<Vec<f64>>())
     }
 
     /// Number of units without which no cell of a run of so many hypotheses can be decided, however clear it is; `None` if these launches form

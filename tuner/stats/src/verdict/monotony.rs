@@ -67,13 +67,27 @@ pub(super) fn tests(left: &Sample, rights: &[(u64, &Sample)], rule: &Rule) -> Si
     SizeTests { hypotheses, pairs }
 }
 
-fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) -> f64 {
+/// The same from the p-values of each right side alone, without windows: for tests that know no pooled values.
+pub(super) fn tests_of_pairs(left: &Sample, rights: &[(u64, &Sample)], pairs: Vec<f64>, rule: &Rule) -> SizeTests {
+    let mut hypotheses = vec![pairs[0]];
+    if rights.len() > 1 {
+        hypotheses.push(simes(relevant_beyond(left, rights, &pairs, rule)));
+    }
+    SizeTests { hypotheses, pairs }
+}
+
+/// p-values and weights of the sizes beyond the neighbour that differ by something that matters.
+fn relevant_beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) -> Vec<(f64, f64)> {
     let weights: Vec<f64> = (1..rights.len()).map(|index| 1.0 / (index + 1) as f64).collect();
     let whole: f64 = weights.iter().sum();
-    let relevant = (1..rights.len())
+    (1..rights.len())
         .filter(|&index| rule.finds_relevant(left, rights[index].1))
-        .map(|index| (pairs[index], weights[index - 1] / whole));
-    let pair = simes(relevant.collect());
+        .map(|index| (pairs[index], weights[index - 1] / whole))
+        .collect()
+}
+
+fn beyond(left: &Sample, rights: &[(u64, &Sample)], pairs: &[f64], rule: &Rule) -> f64 {
+    let pair = simes(relevant_beyond(left, rights, pairs, rule));
     let widths = window_widths(rights.len());
     let window = widths
         .iter()

@@ -214,6 +214,16 @@ impl Sequential {
     /// A cell that appears only now (a split that earlier looks predicted) extends the family from here on: announce such
     /// cells from the first look with what is at hand where that is possible.
     pub fn look(&mut self, families: &[Family], last: bool) -> Vec<Vec<Judged>> {
+        self.look_with(families, &[], last)
+    }
+
+    /// The same where another test has judged some cells, `given[family][cell]`: the rule's test says nothing about these.
+    pub(super) fn look_with(
+        &mut self,
+        families: &[Family],
+        given: &[Vec<Option<SizeTests>>],
+        last: bool,
+    ) -> Vec<Vec<Judged>> {
         let views: Vec<Vec<CellView<'_>>> = families.iter().map(Family::views).collect();
         let tested: usize = families.iter().map(Family::hypotheses).sum();
         let family_size = tested.max(self.hypotheses);
@@ -236,13 +246,19 @@ impl Sequential {
         let each = (self.total_weight - known_weight) / untested.max(1) as f64;
         weights.extend(std::iter::repeat_n(each.max(f64::MIN_POSITIVE), untested));
         let total_weight: f64 = weights.iter().sum();
-        let tests = self.tests(&views);
+        let tests = self.tests(&views, given);
         let mut looks: Vec<Vec<(SizeTests, Bound)>> = Vec::new();
         for ((family, cells), tests) in views.iter().enumerate().zip(tests) {
             let each = cells.iter().enumerate().zip(tests);
             looks.push(
                 each.map(|((cell, view), tests)| {
-                    let bound = self.spend(CellIndex { family, cell }, (view, &tests), total_weight, last);
+                    let smallest_p = if is_given(given, family, cell) {
+                        0.0
+                    } else {
+                        self.rule.test.smallest_p(view.launches())
+                    };
+                    let at = CellIndex { family, cell };
+                    let bound = self.spend(at, (view, &tests, smallest_p), total_weight, last);
                     (tests, bound)
                 })
                 .collect(),
@@ -278,20 +294,25 @@ impl Sequential {
     }
 
     /// The tests of each cell that is not decided, on all processors; none of the others.
-    fn tests(&self, views: &[Vec<CellView<'_>>]) -> Vec<Vec<SizeTests>> {
-        let of_cell = |(view, state): (&CellView<'_>, &State)| match state.decided {
-            Some(_) => SizeTests {
+    fn tests(&self, views: &[Vec<CellView<'_>>], given: &[Vec<Option<SizeTests>>]) -> Vec<Vec<SizeTests>> {
+        let of_cell = |view: &CellView<'_>, state: &State, given: Option<&SizeTests>| match (&state.decided, given) {
+            (Some(_), _) => SizeTests {
                 hypotheses: Vec::new(),
                 pairs: Vec::new(),
             },
-            None => view.tests(&self.rule),
+            (None, Some(given)) => given.clone(),
+            (None, None) => view.tests(&self.rule),
         };
-        let families = views.par_iter().zip(&self.cells[..views.len()]);
+        let families = views.par_iter().zip(&self.cells[..views.len()]).enumerate();
         families
-            .map(|(views, cells)| {
+            .map(|(family, (views, cells))| {
+                let given = given.get(family);
+                let of = |cell: usize| given.and_then(|cells| cells.get(cell)).and_then(Option::as_ref);
                 // Cells that are gone keep their place in the family.
-                let cells = &cells[..views.len()];
-                views.par_iter().zip(cells).map(of_cell).collect()
+                let cells = views.par_iter().zip(&cells[..views.len()]).enumerate();
+                cells
+                    .map(|(cell, (view, state))| of_cell(view, state, of(cell)))
+                    .collect()
             })
             .collect()
     }
@@ -334,7 +355,7 @@ impl Sequential {
     fn spend(
         &mut self,
         at: CellIndex,
-        (view, tests): (&CellView<'_>, &SizeTests),
+        (view, tests, smallest_p): (&CellView<'_>, &SizeTests, f64),
         total_weight: f64,
         last: bool,
     ) -> Bound {
@@ -357,7 +378,7 @@ impl Sequential {
         };
         let floor = rule.test.smallest_p(launches);
         let share = reached - state.spent;
-        if share > 0.0 && (last || floor * as_many <= rule.alpha * share) {
+        if share > 0.0 && (last || smallest_p * as_many <= rule.alpha * share) {
             for (smallest, p) in state.smallest.iter_mut().zip(&tests.hypotheses) {
                 *smallest = smallest.min(p / share);
             }
@@ -418,6 +439,13 @@ impl Sequential {
             last: planned >= end,
         })
     }
+}
+
+fn is_given(given: &[Vec<Option<SizeTests>>], family: usize, cell: usize) -> bool {
+    given
+        .get(family)
+        .and_then(|cells| cells.get(cell))
+        .is_some_and(Option::is_some)
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! The sequential design with a test for dependence before every look.
 
+use super::scale::Mean;
 use super::{Allocations, CellRatios, Dependence};
 use crate::sample::Sample;
 use crate::verdict::Outcome;
+use crate::verdict::family::CellView;
+use crate::verdict::monotony::{self, SizeTests};
 use crate::verdict::sequential::{CellIndex, NextLook};
 use crate::verdict::{Family, Judged, Pair, Rule, Sequential};
 
@@ -120,19 +123,28 @@ impl Looks {
                 .map(|(family, launches)| grouped(family, launches, &dependence))
                 .collect();
             self.design.set_launches_per_unit(dependence.launches_per_unit());
-            let mut judged = self.design.look(&grouped, last);
-            self.design.set_launches(made);
             let hypotheses = families.iter().map(Family::hypotheses).sum();
+            let of_few = |own: &Vec<usize>| dependence.needed_units(own, hypotheses, &self.rule).is_some();
+            let by_scale: Vec<Vec<Option<SizeTests>>> = families
+                .iter()
+                .zip(launches)
+                .map(|(family, launches)| by_scale(family, launches, &dependence, &self.rule, of_few))
+                .collect();
+            let mut judged = self.design.look_with(&grouped, &by_scale, last);
+            self.design.set_launches(made);
             for ((family, own), (row, units)) in families.iter().zip(launches).zip(judged.iter_mut().zip(&grouped)) {
                 for (cell, judged) in row.iter_mut().enumerate() {
-                    if judged.comparison.verdict == Outcome::Undecided
-                        && own
-                            .get(cell)
-                            .is_some_and(|own| dependence.too_few(own, hypotheses, &self.rule).is_some())
-                    {
+                    let Some(own) = own.get(cell) else { continue };
+                    let few = of_few(own);
+                    if judged.comparison.verdict == Outcome::Undecided && few {
                         judged.comparison.verdict = Outcome::Unstable;
                     }
-                    restore(judged, cell, family, units);
+                    if restore(judged, cell, family, units) && few {
+                        let comparison = &judged.comparison;
+                        let mean = dependence.mean(own, &comparison.left_medians, &comparison.right_medians);
+                        let interval = mean.map(|mean| mean.interval(self.rule.confidence));
+                        judged.comparison.ratio_ci = interval.unwrap_or(comparison.ratio_ci);
+                    }
                 }
             }
             judged
@@ -211,8 +223,32 @@ fn grouped(family: &Family, launches: &LaunchesOf, dependence: &Dependence) -> F
     }
 }
 
-/// Puts the medians of launches back where those of units stand.
-fn restore(judged: &mut Judged, cell: usize, family: &Family, grouped: &Family) {
+/// The tests by the size of the difference, of the cells whose units are too few for a test of ranks.
+fn by_scale(
+    family: &Family,
+    launches: &LaunchesOf,
+    dependence: &Dependence,
+    rule: &Rule,
+    of_few: impl Fn(&Vec<usize>) -> bool,
+) -> Vec<Option<SizeTests>> {
+    let of_cell = |(cell, view): (usize, &CellView<'_>)| {
+        let own = launches.get(cell).filter(|own| rule.test.is_paired() && of_few(own))?;
+        let p_of = |(right, theirs): (&Sample, Option<&Vec<usize>>)| {
+            let shared = theirs.is_none_or(|theirs| theirs == own) && right.len() == view.left.len();
+            let mean = shared.then(|| dependence.mean(own, view.left.values(), right.values()));
+            mean.flatten().map_or(1.0, Mean::p_left_greater)
+        };
+        // The right sides of a size are the sizes that follow it.
+        let theirs = |index: usize| view.bytes.and_then(|_| launches.get(cell + 1 + index));
+        let rights = view.rights.iter().enumerate();
+        let pairs = rights.map(|(index, (_, right))| p_of((right, theirs(index))));
+        Some(monotony::tests_of_pairs(view.left, &view.rights, pairs.collect(), rule))
+    };
+    family.views().iter().enumerate().map(of_cell).collect()
+}
+
+/// Puts the medians of launches back where those of units stand; false if none stood there.
+fn restore(judged: &mut Judged, cell: usize, family: &Family, grouped: &Family) -> bool {
     let sides = |family: &Family| -> Option<(Vec<f64>, Vec<f64>)> {
         let (left, right) = match family {
             Family::Independent(pairs) => pairs.get(cell).map(|pair| (&pair.left, &pair.right))?,
@@ -224,11 +260,13 @@ fn restore(judged: &mut Judged, cell: usize, family: &Family, grouped: &Family) 
         Some((left.values().to_vec(), right.values().to_vec()))
     };
     let (Some(units), Some(launches)) = (sides(grouped), sides(family)) else {
-        return;
+        return false;
     };
     let comparison = &mut judged.comparison;
     // A verdict of an earlier look keeps the evidence of then.
-    if (&comparison.left_medians, &comparison.right_medians) == (&units.0, &units.1) {
+    let stood = (&comparison.left_medians, &comparison.right_medians) == (&units.0, &units.1);
+    if stood {
         (comparison.left_medians, comparison.right_medians) = launches;
     }
+    stood
 }

@@ -234,8 +234,10 @@ fn family(pairs: &[(Vec<f64>, Vec<f64>)], launches: usize) -> (Vec<Family>, Vec<
 fn verdicts_that_took_the_launches_for_independent_are_taken_back() {
     let mut draw = Draw::new(10);
     let mut pairs: Vec<(Vec<f64>, Vec<f64>)> = (0..60).map(|_| (draw.lucky(20, 4), draw.lucky(20, 4))).collect();
-    let slow: Vec<f64> = pairs[0].1.iter().map(|seconds| 1.5 * seconds).collect();
-    pairs[0].0 = slow;
+    pairs[0].0.iter_mut().for_each(|seconds| *seconds *= 2.0);
+    let luckier: Vec<f64> = pairs[1].1.iter().map(|seconds| 1.1 * seconds).collect();
+    pairs[1].0.clone_from_slice(&luckier);
+    pairs[1].0[..4].iter_mut().for_each(|seconds| *seconds *= 0.9);
     let rule = Rule {
         effect_floor: 0.0,
         ..Rule::default()
@@ -248,16 +250,16 @@ fn verdicts_that_took_the_launches_for_independent_are_taken_back() {
     }
     assert!(looks.dependence().unwrap().is_found());
     assert!(
-        judged[0]
+        judged[0][1..]
             .iter()
             .all(|judged| judged.comparison.verdict != Outcome::Violated)
     );
-    assert_eq!(judged[0][0].comparison.verdict, Outcome::Unstable);
-    assert_eq!(
-        judged[0][0].comparison.left_medians.len(),
-        20,
-        "the medians of launches are shown"
-    );
+    assert_eq!(judged[0][1].comparison.verdict, Outcome::Unstable);
+    // Five units reach no such p by their ranks; what is twice as slow lies far beyond what they differ by.
+    let clear = &judged[0][0].comparison;
+    assert_eq!(clear.verdict, Outcome::Violated);
+    assert!(clear.ratio_ci.0 > 1.6 && clear.ratio_ci.1 < 2.5, "{:?}", clear.ratio_ci);
+    assert_eq!(clear.left_medians.len(), 20, "the medians of launches are shown");
     assert!(looks.reason(&all(20), 60).unwrap().contains("--launches"));
     // The same pairs with independent launches: the slow one is violated, and taken for nothing else.
     let mut draw = Draw::new(11);
@@ -321,4 +323,20 @@ fn a_violation_that_single_launches_proved_falls_with_them() {
     };
     assert_eq!(look(10), (false, Outcome::Violated));
     assert_eq!(look(40), (true, Outcome::Unstable));
+}
+
+#[test]
+fn a_cell_far_beyond_its_bound_is_violated_though_a_load_moved_the_launches() {
+    // Two guidelines on eight virtual hosts while another program ran: their ratios fall together, and rise again.
+    let right = [8.447, 8.346, 8.424, 8.510, 8.754, 8.937, 8.577].map(|seconds| seconds * 1e-3);
+    let left = [16.605, 16.59, 16.6, 16.61, 16.61, 16.61, 16.61].map(|seconds| seconds * 1e-3);
+    let near = [8.9e-3; 7];
+    let (families, own) = family(&[(left.to_vec(), right.to_vec()), (near.to_vec(), right.to_vec())], 7);
+    let mut looks = Looks::new(Rule::default(), 7);
+    let judged = looks.look(&families, &own, Allocations::Unknown, true);
+    assert!(looks.dependence().unwrap().is_found());
+    assert_eq!(judged[0][0].comparison.verdict, Outcome::Violated, "{:?}", judged[0][0]);
+    let (low, high) = judged[0][0].comparison.ratio_ci;
+    assert!(1.3 < low && high < 2.6, "{low} {high}");
+    assert_eq!(judged[0][1].comparison.verdict, Outcome::Unstable);
 }
