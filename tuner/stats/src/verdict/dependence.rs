@@ -229,7 +229,12 @@ impl Dependence {
         }
         let of_ratios: Vec<f64> = ratios.logarithms.iter().map(|logarithm| logarithm.exp()).collect();
         let units = self.group(&ratios.launches, &of_ratios);
-        Mean::of_units(&units.into_iter().map(f64::ln).collect::<Vec<f64>>())
+        let logarithms: Vec<f64> = units.into_iter().map(f64::ln).collect();
+        let correlation = match self.unit {
+            Unit::Launch | Unit::Allocation { .. } => 0.0,
+            Unit::InTime(_) => length::MOST,
+        };
+        Mean::of_units(&logarithms, correlation)
     }
 
     /// Number of units without which no cell of a run of so many hypotheses can be decided, however clear it is; `None` if these launches form

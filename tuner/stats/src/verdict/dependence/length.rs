@@ -17,7 +17,7 @@
 use super::pooled::{Products, deviation_of_lag_one};
 
 /// Correlation of neighbouring units that is taken for none.
-const MOST: f64 = 0.1;
+pub(super) const MOST: f64 = 0.1;
 
 /// Units that can tell whether they resemble each other.
 const LEAST_UNITS: usize = 4;

@@ -4,8 +4,9 @@
 //! bound in every launch is clear all the same: its ratio lies far beyond whatever the launches differ by. So the **mean of the
 //! logarithms of the ratios is compared with their spread**, by Student's t.
 //!
-//! *Three units or more*: the means of units, which are as good as independent and, as means of logarithms, close to normal. The
-//! method of batch means.
+//! *Three units or more*: the means of units, which, as means of logarithms, are close to normal. The method of batch means. Neighbouring
+//! units may still correlate by as much as their length was chosen for ([`length::MOST`](super::length::MOST)), which makes the mean that
+//! much less sure.
 //!
 //! *Fewer*: launches are taken for an autoregressive process whose neighbours correlate by [`CORRELATION`], more than anything
 //! that was seen. Its best estimate of the mean, and of the spread of what is new in each launch, have a ratio that is Student's t. Where
@@ -38,12 +39,14 @@ pub(super) struct Mean {
 }
 
 impl Mean {
-    /// Of units that do not depend on each other; `None` for too few, or where all are equal and nothing tells how sure they are.
-    pub(super) fn of_units(logarithms: &[f64]) -> Option<Mean> {
+    /// Of units whose neighbours correlate by at most this; `None` for too few, or where all are equal and nothing tells how sure they
+    /// are.
+    pub(super) fn of_units(logarithms: &[f64], correlation: f64) -> Option<Mean> {
         let count = logarithms.len() as f64;
         let mean = logarithms.iter().sum::<f64>() / count;
         let square: f64 = logarithms.iter().map(|value| (value - mean).powi(2)).sum();
-        let error = (square / (count - 1.0) / count).sqrt();
+        let inflated = (1.0 + correlation) / (1.0 - correlation);
+        let error = (square / (count - 1.0) / count * inflated).sqrt();
         (logarithms.len() >= LEAST_UNITS && error > 0.0).then_some(Mean {
             mean,
             error,
@@ -98,15 +101,17 @@ mod tests {
 
     #[test]
     fn units_are_judged_by_students_t() {
-        // scipy.stats.ttest_1samp([0.1, 0.3, 0.2, 0.25, 0.15], 0, alternative="greater"): t = 5.656854, p = 0.002407...
-        let mean = Mean::of_units(&[0.1, 0.3, 0.2, 0.25, 0.15]).unwrap();
+        // scipy.stats.ttest_1samp([0.1, 0.3, 0.2, 0.25, 0.15], 0, alternative="greater"): t = 5.656854, p = 0.002406
+        let mean = Mean::of_units(&[0.1, 0.3, 0.2, 0.25, 0.15], 0.0).unwrap();
         approx::assert_relative_eq!(mean.mean / mean.error, 5.656_854, max_relative = 1e-6);
         approx::assert_relative_eq!(mean.p_left_greater(), 0.002_406_3, max_relative = 1e-3);
         let (low, high) = mean.interval(0.95);
         // 0.2 -+ 2.776445 * 0.0353553.
         approx::assert_relative_eq!(low.ln(), 0.2 - 0.098_162, epsilon = 1e-5);
         approx::assert_relative_eq!(high.ln(), 0.2 + 0.098_162, epsilon = 1e-5);
-        assert!(Mean::of_units(&[0.1, 0.2]).is_none() && Mean::of_units(&[0.1; 5]).is_none());
+        assert!(Mean::of_units(&[0.1, 0.2], 0.0).is_none() && Mean::of_units(&[0.1; 5], 0.0).is_none());
+        let correlated = Mean::of_units(&[0.1, 0.3, 0.2, 0.25, 0.15], 0.1).unwrap();
+        approx::assert_relative_eq!(correlated.error / mean.error, 1.105_542, max_relative = 1e-6);
     }
 
     #[test]
