@@ -11,13 +11,14 @@ use kilter_protocol::plan::{Block, Implementation, Item, Repetitions, Root, Sett
 use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
+use crate::among::Members;
 use crate::bits;
 use crate::candidate::{Buffers, Candidate, title};
 use crate::clock::{self, Arrival};
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::images::Gallery;
-use crate::implementation::{self, Recipe};
+use crate::implementation::Recipe;
 use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::messages;
 use crate::place::Place;
@@ -249,9 +250,10 @@ fn prepare<'i>(session: &mut Session, block: &'i Block) -> anyhow::Result<Vec<Re
 /// # Errors
 /// Why this rank cannot carry it out.
 fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, String> {
-    let roots = match session.header.root {
-        Root::Fixed(root) => vec![root],
-        Root::Rotating => (0..session.control.p_ranks()).collect(),
+    let members = Members::of(item, &session.control)?;
+    let roots = match (members.root(), session.header.root) {
+        (Some(root), _) | (None, Root::Fixed(root)) => vec![root],
+        (None, Root::Rotating) => (0..session.control.p_ranks()).collect(),
     };
     let each = roots.into_iter().map(|root| {
         let place = Place {
@@ -261,7 +263,7 @@ fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, Str
             root,
             element: session.header.element,
         };
-        let recipe = implementation::recipe(item, place)?;
+        let recipe = members.recipe(item, place)?;
         let buffers = Buffers::new(&recipe)?;
         Ok((recipe, buffers))
     });
@@ -278,7 +280,9 @@ fn make(
 ) -> anyhow::Result<Result<Candidate, Refusal>> {
     let seed = session.header.seed;
     let lent = lent(session, item)?;
-    let make = |_: &mut Session| Candidate::new(ready, seed, lent, gallery);
+    // All ranks have come to the same conclusion about the members before.
+    let members = Members::of(item, &session.control).map_err(anyhow::Error::msg)?;
+    let make = |_: &mut Session| Candidate::new(ready, seed, (&members, lent), gallery);
     let (made, took) = match session.header.settings {
         SettingsAct::OnNewCommunicators => with_settings(session, block, item, make)?,
         SettingsAct::OnCalls => (Some(make(session)?), Ok(())),
@@ -367,7 +371,7 @@ fn try_out(
 ) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
     candidate.fill();
     if item.task.functionality == Functionality::Function(Collective::Barrier)
-        && let Err(refusal) = check_barrier(session, candidate)?
+        && let Err(refusal) = check_barrier(session, item, candidate)?
     {
         return Ok(Err(refusal));
     }
@@ -387,9 +391,10 @@ fn try_out(
 const BARRIER_DELAY: Duration = Duration::from_millis(2);
 
 /// Checks a barrier. It delivers no bytes; it promises that no rank leaves before the last has entered. Called by all ranks.
-fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
+fn check_barrier(session: &Session, item: &Item, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
     let control = &session.control;
-    for late in [control.p_ranks() - 1, 0] {
+    let members = Members::of(item, control).map_err(anyhow::Error::msg)?;
+    for late in members.last_and_first() {
         control.exchange_max([0; 4])?;
         if control.rank() == late {
             clock::sleep(BARRIER_DELAY);
@@ -397,7 +402,13 @@ fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result
         let entered = session.time.now_ns();
         candidate.run()?;
         let left = session.time.now_ns();
-        let [last_in, first_out, ..] = control.exchange_max([entered, u64::MAX - left, 0, 0])?;
+        // A rank that takes no part keeps nobody waiting, and waits for nobody.
+        let own = if members.has(control.rank()) {
+            [entered, u64::MAX - left, 0, 0]
+        } else {
+            [0; 4]
+        };
+        let [last_in, first_out, ..] = control.exchange_max(own)?;
         // What did not run kept nobody waiting.
         if let Err(refusal) = control.agree(candidate.availability())? {
             return Ok(Err(refusal));
