@@ -128,6 +128,8 @@ fn instance(arena: &Arena<'_>, operation: &Operation) -> Instance {
             bytes: message.sent.bytes,
             sent_ns: message.begin_ns,
             received_ns: message.end_ns,
+            send_event: message.send.event,
+            receive_event: message.receive.event,
         }
     };
     let messages: Vec<Sent> = operation.messages.iter().map(sent).collect();

@@ -64,6 +64,17 @@ pub struct Finding {
     pub replacement: Replacement,
 }
 
+impl Finding {
+    /// True if its blocks differ in length, or lie apart: the proposal is a function such as `MPI_Gatherv`.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        let (Replacement::Blocking(function)
+        | Replacement::NonBlocking(function)
+        | Replacement::Deadlock { function, .. }) = &self.replacement;
+        function.ends_with('v')
+    }
+}
+
 /// Occurrence of a finding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
@@ -100,6 +111,10 @@ pub struct Sent {
     pub sent_ns: u64,
     /// End of the receive.
     pub received_ns: u64,
+    /// Index of the send among the events of its rank.
+    pub send_event: u32,
+    /// Index of the receive among the events of its rank.
+    pub receive_event: u32,
 }
 
 /// Root of a finding.
