@@ -96,6 +96,7 @@ fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Ve
             },
             why,
             replacement: Replacement::Blocking(format!("MPI_{function}")),
+            proof: None,
         },
         messages: all.into_iter().map(|one| one.messages).collect(),
     }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::proof::Proof;
+
 /// Answer to a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detection {
@@ -62,6 +64,9 @@ pub struct Finding {
     pub why: Vec<String>,
     /// Proposal.
     pub replacement: Replacement,
+    /// Times of its messages beside those of replacements, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
 }
 
 impl Finding {
