@@ -34,6 +34,7 @@ fn main() -> std::process::ExitCode {
         progress,
         tracer,
         tracer::detect,
+        tracer::proof,
         tracer::trace,
         vcluster,
     ])

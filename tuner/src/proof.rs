@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use kilter_algorithms::{Collective, registry};
 use kilter_bench::launch::SessionError;
 use kilter_bench::launch::session::BlockOutcome;
+use kilter_detect::Trace;
 use kilter_detect::model::finding::{self, Detection, Finding};
 use kilter_detect::model::proof::{Measured, Proof, Side};
 use kilter_detect::typical::{Typical, Volume, typical};
-use kilter_detect::Trace;
 use kilter_model::plan::derived_seed;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Among, Block, Implementation, Item, Repetitions};
@@ -223,7 +223,11 @@ fn measure(
             return Err(failure.into());
         };
         let item = failure.suspect().unwrap_or(BY_HAND).to_owned();
-        jobs.progress.warn(&format!("`{item}` of {} {} and is left out", blocks[at].id, failure.kind()));
+        jobs.progress.warn(&format!(
+            "`{item}` of {} {} and is left out",
+            blocks[at].id,
+            failure.kind()
+        ));
         let subject = &mut subjects[at];
         if subject.rows.iter().any(|row| *row == item) {
             subject.rows.retain(|row| *row != item);
@@ -258,7 +262,11 @@ fn conclude(jobs: &Jobs<'_>, subjects: Vec<Subject>, detection: &mut Detection) 
     for ((at, id), comparison) in sides.into_iter().zip(judged) {
         let function = detection.findings[subjects[at].finding].collective.function(false);
         replacements.entry(at).or_default().push(Side {
-            name: if id == LIBRARY { format!("MPI_{function}") } else { id.to_owned() },
+            name: if id == LIBRARY {
+                format!("MPI_{function}")
+            } else {
+                id.to_owned()
+            },
             seconds: comparison.right_seconds,
             comparison,
         });

@@ -2,6 +2,7 @@
 //! around it.
 
 pub(crate) mod detect;
+pub(crate) mod proof;
 pub(crate) mod trace;
 
 use std::collections::BTreeMap;

@@ -123,7 +123,12 @@ fn schedules_are_repeated_beside_the_collective() {
             &format!("broadcast {bytes}"),
             vec![
                 by("by hand", Collective::Bcast, bytes, schedule),
-                by("library", Collective::Bcast, bytes, among(&all, 2, expression("bcast(n)"))),
+                by(
+                    "library",
+                    Collective::Bcast,
+                    bytes,
+                    among(&all, 2, expression("bcast(n)")),
+                ),
                 by("row", Collective::Bcast, bytes, among(&all, 2, row("bcast.binomial"))),
             ],
         )
@@ -133,7 +138,10 @@ fn schedules_are_repeated_beside_the_collective() {
         broadcast(0),
         broadcast(1),
         broadcast(100_000),
-        block("allgather", vec![by("by hand", Collective::Allgather, 120_000, allgather)]),
+        block(
+            "allgather",
+            vec![by("by hand", Collective::Allgather, 120_000, allgather)],
+        ),
         block(
             "barrier",
             vec![by(
@@ -196,9 +204,8 @@ fn what_makes_no_sense_is_refused_and_the_rest_goes_on() {
     waits_for_ever.steps[1].push(Step::Send(2));
     let schedule = |id: &str, schedule: Schedule| by(id, Collective::Bcast, 8, Implementation::Schedule(schedule));
     let no_barrier = Implementation::Schedule(central_barrier(3, false));
-    let part = |id: &str, members: &[u32], implementation| {
-        by(id, Collective::Bcast, 8, among(members, 0, implementation))
-    };
+    let part =
+        |id: &str, members: &[u32], implementation| by(id, Collective::Bcast, 8, among(members, 0, implementation));
     let finished = Job::new(3).run_well(&[block(
         "b",
         vec![
@@ -206,17 +213,23 @@ fn what_makes_no_sense_is_refused_and_the_rest_goes_on() {
             schedule("other ranks", linear_broadcast(4, 0, 8)),
             part("nobody's", &[0, 3], expression("bcast(n)")),
             part("part of a part", &[0, 1], among(&[0, 1], 0, expression("bcast(n)"))),
-            part("program", &[0, 1], expression("send(n) + recv")),
+            part("program", &[0, 1], expression("send(n) + recv(n)")),
             by("no barrier", Collective::Barrier, 0, no_barrier),
             item("library", Collective::Bcast, 8, "bcast(n)"),
         ],
     )]);
     for (item, why) in [
-        ("circle", "it would wait for ever: rank 0 (step 0) waits for 8 bytes from rank 1"),
+        (
+            "circle",
+            "it would wait for ever: rank 0 (step 0) waits for 8 bytes from rank 1",
+        ),
         ("other ranks", "the schedule is of 4 ranks, and 3 take part"),
         ("nobody's", "rank 3 takes part, and the job has ranks 0 to 2"),
         ("part of a part", "a part of a part of the ranks"),
-        ("program", "a part of the ranks carries out plain collectives, rows and schedules alone"),
+        (
+            "program",
+            "a part of the ranks carries out plain collectives, rows and schedules alone",
+        ),
         ("no barrier", "no barrier: a rank left before the last had entered"),
     ] {
         let failure = finished.failure(item);

@@ -88,7 +88,11 @@ pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> 
     };
     schedule.check()?;
     let root = match instance.root {
-        Some(root) => finding.ranks.iter().position(|rank| *rank == root).ok_or(NoSchedule::NoRoot)?,
+        Some(root) => finding
+            .ranks
+            .iter()
+            .position(|rank| *rank == root)
+            .ok_or(NoSchedule::NoRoot)?,
         None => 0,
     };
     let (volume, is_shown) = arguments::of(&schedule, finding, instance, root)?;

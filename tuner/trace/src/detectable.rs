@@ -127,8 +127,7 @@ fn kind(function: &str, event: &Event, part: &Part, times: &Times) -> Option<Kin
             to: rank(part.peer)?,
             tag: part.tag,
             payload: payload(part),
-            completed_ns: sends_on(function)
-                .then(|| times.completed.get(&part.operation).copied().unwrap_or(u64::MAX)),
+            completed_ns: sends_on(function).then(|| times.completed.get(&part.operation).copied().unwrap_or(u64::MAX)),
         }),
         Role::Received => Some(Kind::Receive {
             communicator,

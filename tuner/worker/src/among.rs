@@ -1,5 +1,6 @@
 //! Ranks that take part in an item: all of them, or a part on a communicator of its own, while the others wait.
 
+use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
 use kilter_protocol::plan::{Among, Implementation, Item};
 
@@ -69,7 +70,16 @@ impl Members {
             root: *root,
             ..place
         };
-        let recipe = implementation::recipe(&inner, place)?;
+        let mut recipe = implementation::recipe(&inner, place)?;
+        let is_barrier = item.task.collective() == Some(Collective::Barrier);
+        if is_barrier
+            && matches!(&inner.implementation, Implementation::Expression { text } if text == Collective::Barrier.name())
+        {
+            // Plain, though it has no volume.
+            for part in &mut recipe.parts {
+                part.how = How::Library(Collective::Barrier);
+            }
+        }
         if recipe.parts.iter().any(|part| matches!(part.how, How::Program(_))) {
             return Err("a part of the ranks carries out plain collectives, rows and schedules alone".to_owned());
         }
@@ -116,14 +126,20 @@ fn checked(among: &Among, p_ranks: usize) -> Result<(Vec<usize>, usize), String>
     }
     for (at, &member) in members.iter().enumerate() {
         if member >= p_ranks {
-            return Err(format!("rank {member} takes part, and the job has ranks 0 to {}", p_ranks - 1));
+            return Err(format!(
+                "rank {member} takes part, and the job has ranks 0 to {}",
+                p_ranks - 1
+            ));
         }
         if members[..at].contains(&member) {
             return Err(format!("rank {member} takes part twice"));
         }
     }
     if root >= members.len() {
-        return Err(format!("root {root} is none of the {} ranks that take part", members.len()));
+        return Err(format!(
+            "root {root} is none of the {} ranks that take part",
+            members.len()
+        ));
     }
     Ok((members, root))
 }

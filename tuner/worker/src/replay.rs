@@ -179,7 +179,11 @@ fn requests(steps: &[Step]) -> BTreeMap<u32, usize> {
         Step::Complete(messages) => Some(messages),
         _ => None,
     });
-    completed.flatten().zip(0..).map(|(message, at)| (*message, at)).collect()
+    completed
+        .flatten()
+        .zip(0..)
+        .map(|(message, at)| (*message, at))
+        .collect()
 }
 
 /// Makes the calls of a rank.
@@ -219,7 +223,8 @@ impl Compiler<'_> {
             (message.to_at, message.from)
         };
         let small = |what: &str, value: u64| {
-            c_int::try_from(value).map_err(|_| format!("{what} {value} of message {number} is more than an MPI int holds"))
+            c_int::try_from(value)
+                .map_err(|_| format!("{what} {value} of message {number} is more than an MPI int holds"))
         };
         Ok(Data {
             // SAFETY: the check says that all bytes of the message lie in the memory.

@@ -47,9 +47,10 @@ impl Measured {
     /// The fastest replacement that the messages are slower than, by the verdict.
     #[must_use]
     pub fn best(&self) -> Option<&Side> {
-        let faster = self.replacements.iter().filter(|side| {
-            side.comparison.verdict == Outcome::Violated && side.seconds < self.schedule_seconds
-        });
+        let faster = self
+            .replacements
+            .iter()
+            .filter(|side| side.comparison.verdict == Outcome::Violated && side.seconds < self.schedule_seconds);
         faster.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 

@@ -36,7 +36,7 @@ pub(super) fn lines(proof: &Proof, finding: &Finding) -> Vec<(&'static str, Stri
 fn side(side: &Side) -> String {
     let (low, high) = side.comparison.ratio_ci;
     format!(
-        "{} {} (by hand takes {:.2} of it, {low:.2} to {high:.2})",
+        "{} {} (by hand {:.2} times that, {low:.2} to {high:.2})",
         side.name,
         seconds(side.seconds),
         side.comparison.ratio
@@ -57,7 +57,9 @@ fn gain(measured: &Measured, instances: usize) -> String {
         return "not decided by so few launches; raise --budget".to_owned();
     }
     match measured.replacements.first() {
-        Some(library) if library.comparison.ratio < 1.0 => "none: the library's collective is slower: leave it".to_owned(),
+        Some(library) if library.comparison.ratio < 1.0 => {
+            "none: the library's collective is slower: leave it".to_owned()
+        }
         _ => "none that counts: leave it".to_owned(),
     }
 }

@@ -50,23 +50,37 @@ pub(super) fn of(
     }
     let is_varied = finding.varies();
     if finding.collective == Collective::Alltoall {
-        let row = |from: usize| (0..ranks).map(|to| if from == to { 0 } else { has(to, from) }).collect();
+        let row = |from: usize| {
+            (0..ranks)
+                .map(|to| if from == to { 0 } else { has(to, from) })
+                .collect()
+        };
         let pairs: Vec<Vec<u64>> = (0..ranks).map(row).collect();
         let between = || (0..ranks).flat_map(|from| (0..ranks).filter(move |to| *to != from).map(move |to| (from, to)));
         let lengths: Vec<u64> = between().map(|(from, to)| pairs[from][to]).collect();
-        return volume(&lengths, is_varied, instance.bytes, is_shown(&lengths), || Volume::Pairs(pairs));
+        return volume(&lengths, is_varied, instance.bytes, is_shown(&lengths), || {
+            Volume::Pairs(pairs)
+        });
     }
     let block = |rank: usize| match finding.collective {
         Collective::Gather => has(root, rank),
         Collective::Scatter => has(rank, root),
         // Everyone must have it.
-        _ => (0..ranks).filter(|other| *other != rank).map(|other| has(other, rank)).min().unwrap_or(0),
+        _ => (0..ranks)
+            .filter(|other| *other != rank)
+            .map(|other| has(other, rank))
+            .min()
+            .unwrap_or(0),
     };
     let is_rooted = finding.collective != Collective::Allgather;
     let skips = |rank: usize| is_rooted && rank == root;
-    let all: Vec<u64> = (0..ranks).map(|rank| if skips(rank) { 0 } else { block(rank) }).collect();
+    let all: Vec<u64> = (0..ranks)
+        .map(|rank| if skips(rank) { 0 } else { block(rank) })
+        .collect();
     let lengths: Vec<u64> = (0..ranks).filter(|rank| !skips(*rank)).map(|rank| all[rank]).collect();
-    volume(&lengths, is_varied, instance.bytes, is_shown(&lengths), || Volume::Listed(all))
+    volume(&lengths, is_varied, instance.bytes, is_shown(&lengths), || {
+        Volume::Listed(all)
+    })
 }
 
 /// The volume of blocks of these lengths.
@@ -78,7 +92,11 @@ fn volume(
     listed: impl FnOnce() -> Volume,
 ) -> Result<(Volume, bool), NoSchedule> {
     if is_varied {
-        return if is_shown { Ok((listed(), true)) } else { Err(NoSchedule::UnknownBlocks) };
+        return if is_shown {
+            Ok((listed(), true))
+        } else {
+            Err(NoSchedule::UnknownBlocks)
+        };
     }
     // A receive that is followed by a copy leaves the data twice, or not at all.
     let is_shown = is_shown && lengths.iter().all(|length| *length >= bytes);
@@ -88,7 +106,9 @@ fn volume(
 /// True if each rank has heard, straight or through others, that every other one has begun.
 fn everyone_knows_of_all(schedule: &Schedule) -> bool {
     let ranks = schedule.ranks();
-    let mut known: Vec<Vec<bool>> = (0..ranks).map(|rank| (0..ranks).map(|other| other == rank).collect()).collect();
+    let mut known: Vec<Vec<bool>> = (0..ranks)
+        .map(|rank| (0..ranks).map(|other| other == rank).collect())
+        .collect();
     let mut carried: Vec<Option<Vec<bool>>> = vec![None; schedule.messages.len()];
     let mut at = vec![0; ranks];
     // Whoever has to wait for a message is looked at again once it is under way.

@@ -36,12 +36,18 @@ impl Layout {
             }
         }
         let mut bytes = vec![0; ranks];
-        let spans = touched.into_iter().zip(&mut bytes).map(|(touched, bytes)| spans(touched, bytes));
+        let spans = touched
+            .into_iter()
+            .zip(&mut bytes)
+            .map(|(touched, bytes)| spans(touched, bytes));
         let spans = spans.collect();
         // Data that lie in pieces get a place of their own for each end.
         let mut apart = Vec::with_capacity(all.len());
         for ends in all {
-            let ends = [(ends.from, ends.sent, ends.sent.bytes), (ends.to, ends.received, ends.sent.bytes)];
+            let ends = [
+                (ends.from, ends.sent, ends.sent.bytes),
+                (ends.to, ends.received, ends.sent.bytes),
+            ];
             apart.push(ends.map(|(rank, payload, length)| {
                 if payload.address != 0 {
                     return None;
@@ -109,7 +115,10 @@ mod tests {
     #[test]
     fn what_lies_together_stays_together_and_gaps_are_left_out() {
         let mut bytes = 0;
-        let made = spans(vec![(1_000_000, 1_000_100), (64, 128), (100, 200), (200, 210)], &mut bytes);
+        let made = spans(
+            vec![(1_000_000, 1_000_100), (64, 128), (100, 200), (200, 210)],
+            &mut bytes,
+        );
         let places: Vec<(u64, u64, u64)> = made.iter().map(|span| (span.begin, span.end, span.at)).collect();
         assert_eq!(places, [(64, 210, 0), (1_000_000, 1_000_100, 192)]);
         assert_eq!(bytes, 292);

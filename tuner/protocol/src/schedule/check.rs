@@ -19,7 +19,9 @@ const MOST_BYTES: u64 = i32::MAX as u64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// Memory and steps are of different numbers of ranks, or of none.
-    #[error("the schedule has memory for {memory} ranks and steps for {steps}; both must be the same number, at least 1")]
+    #[error(
+        "the schedule has memory for {memory} ranks and steps for {steps}; both must be the same number, at least 1"
+    )]
     Ranks {
         /// Ranks with memory.
         memory: usize,

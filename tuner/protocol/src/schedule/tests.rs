@@ -44,7 +44,9 @@ fn ring(bytes: u64, is_blocking: bool) -> Schedule {
     };
     Schedule {
         memory: vec![2 * bytes; 3],
-        messages: (0..3).map(|rank| message(rank, (rank + 1) % 3, bytes, 0, bytes)).collect(),
+        messages: (0..3)
+            .map(|rank| message(rank, (rank + 1) % 3, bytes, 0, bytes))
+            .collect(),
         steps: (0..3).map(steps).collect(),
     }
 }
@@ -81,7 +83,10 @@ fn what_is_received_is_sent_on_in_parts() {
         origin,
     };
     assert_eq!(delivered[2], [piece(0, 4, 0, 3)]);
-    assert_eq!(delivered[1], [piece(0, 5, 1, 0), piece(5, 10, 0, 0), piece(15, 5, 1, 15)]);
+    assert_eq!(
+        delivered[1],
+        [piece(0, 5, 1, 0), piece(5, 10, 0, 0), piece(15, 5, 1, 15)]
+    );
 }
 
 #[test]
@@ -89,7 +94,10 @@ fn a_circle_of_sends_is_told() {
     assert_eq!(ring(Wait::EAGER_BYTES, true).check(), Ok(()));
     assert_eq!(ring(1 << 20, false).check(), Ok(()));
     let error = ring(4096, true).check().unwrap_err();
-    assert!(matches!(&error, ScheduleError::Deadlock(waits) if waits.len() == 3), "{error:?}");
+    assert!(
+        matches!(&error, ScheduleError::Deadlock(waits) if waits.len() == 3),
+        "{error:?}"
+    );
     assert_eq!(
         error.to_string(),
         "it would wait for ever: rank 0 (step 0) sends 4096 bytes and waits for rank 1 to receive them, \
@@ -182,7 +190,10 @@ fn nonsense_is_refused_with_its_place() {
             broken(&|one| one.memory.truncate(1)),
             "the schedule has memory for 1 ranks and steps for 4",
         ),
-        (broken(&|one| *one = Schedule::default()), "the schedule has memory for 0"),
+        (
+            broken(&|one| *one = Schedule::default()),
+            "the schedule has memory for 0",
+        ),
     ] {
         assert!(error.starts_with(begins), "{error}");
     }
@@ -191,7 +202,11 @@ fn nonsense_is_refused_with_its_place() {
 #[test]
 fn a_schedule_survives_its_line() {
     let text = serde_json::to_string(&ring(8, false)).unwrap();
-    assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), ring(8, false), "{text}");
+    assert_eq!(
+        serde_json::from_str::<Schedule>(&text).unwrap(),
+        ring(8, false),
+        "{text}"
+    );
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -213,7 +228,13 @@ fn any_ends() -> impl Strategy<Value = Schedule> {
         let mut messages = Vec::new();
         for (number, (from, places, bytes, [starts, posts], at)) in (0..).zip(all) {
             let to = (from + places) % 4;
-            messages.push(message(from, to, bytes, u64::from(at[0] % 1000), u64::from(at[1] % 1000)));
+            messages.push(message(
+                from,
+                to,
+                bytes,
+                u64::from(at[0] % 1000),
+                u64::from(at[1] % 1000),
+            ));
             for (rank, is_split, whole, begin, at) in [
                 (from, starts, Step::Send(number), Step::Start(number), [at[0], at[1]]),
                 (to, posts, Step::Receive(number), Step::Post(number), [at[2], at[3]]),

@@ -36,7 +36,10 @@ impl fmt::Display for Wait {
             sends,
         } = self;
         if *sends {
-            write!(f, "rank {rank} (step {step}) sends {bytes} bytes and waits for rank {peer} to receive them")
+            write!(
+                f,
+                "rank {rank} (step {step}) sends {bytes} bytes and waits for rank {peer} to receive them"
+            )
         } else {
             write!(f, "rank {rank} (step {step}) waits for {bytes} bytes from rank {peer}")
         }
