@@ -80,9 +80,9 @@ fn blocks_have_the_length_that_the_data_show() {
 fn sends_that_do_not_block_are_completed_when_they_were() {
     let mut trace = on_world(4, &broadcast::binomial_tree);
     for event in trace.events.iter_mut().flatten() {
-        let end = event.end_ns;
+        let within = event.begin_ns.midpoint(event.end_ns);
         if let Kind::Send { completed_ns, .. } = &mut event.kind {
-            *completed_ns = Some(end);
+            *completed_ns = Some(within);
         }
     }
     let steps = of(&trace).unwrap().schedule.steps;
