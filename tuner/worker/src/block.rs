@@ -1,7 +1,7 @@
 //! A block: its items are prepared and checked one by one, then measured together, then checked once more.
 
 use kilter_algorithms::Collective;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use kilter_mpi::{MPI_Comm, constants, info};
@@ -12,9 +12,10 @@ use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
 use crate::among::Members;
+use crate::barrier;
 use crate::bits;
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock::{self, Arrival};
+use crate::clock::Arrival;
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::images::Gallery;
@@ -371,7 +372,7 @@ fn try_out(
 ) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
     candidate.fill();
     if item.task.functionality == Functionality::Function(Collective::Barrier)
-        && let Err(refusal) = check_barrier(session, item, candidate)?
+        && let Err(refusal) = barrier::check(session, item, candidate)?
     {
         return Ok(Err(refusal));
     }
@@ -385,43 +386,6 @@ fn try_out(
         }
     }
     Ok(Ok(candidate.check()))
-}
-
-/// Delay of the last rank while a barrier is checked.
-const BARRIER_DELAY: Duration = Duration::from_millis(2);
-
-/// Checks a barrier. It delivers no bytes; it promises that no rank leaves before the last has entered. Called by all ranks.
-fn check_barrier(session: &Session, item: &Item, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
-    let control = &session.control;
-    let members = Members::of(item, control).map_err(anyhow::Error::msg)?;
-    for late in members.last_and_first() {
-        control.exchange_max([0; 4])?;
-        if control.rank() == late {
-            clock::sleep(BARRIER_DELAY);
-        }
-        let entered = session.time.now_ns();
-        candidate.run()?;
-        let left = session.time.now_ns();
-        // A rank that takes no part keeps nobody waiting, and waits for nobody.
-        let own = if members.has(control.rank()) {
-            [entered, u64::MAX - left, 0, 0]
-        } else {
-            [0; 4]
-        };
-        let [last_in, first_out, ..] = control.exchange_max(own)?;
-        // What did not run kept nobody waiting.
-        if let Err(refusal) = control.agree(candidate.availability())? {
-            return Ok(Err(refusal));
-        }
-        // Half the delay is left to clocks that agree only roughly.
-        let slack = BARRIER_DELAY.as_nanos() as u64 / 2;
-        let broken = last_in > (u64::MAX - first_out).saturating_add(slack);
-        let result = if broken { Err(Fault::BrokenBarrier) } else { Ok(()) };
-        if let Err(refusal) = control.agree(result)? {
-            return Ok(Err(refusal));
-        }
-    }
-    Ok(Ok(()))
 }
 
 /// Calls `act` while the item's settings hold, and sets them back. Returns its result if the settings could be written, and a refusal if they

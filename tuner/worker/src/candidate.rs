@@ -8,11 +8,11 @@ use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 use kilter_protocol::plan::Item;
 
 use crate::among::Members;
-use crate::buffer::GuardedBuffer;
+use crate::buffer::{GuardedBuffer, check_guards, wrong_data};
 use crate::hash;
 use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
-use crate::problem::{Problem, Wrong};
+use crate::problem::Problem;
 use crate::program::{Memory, Program};
 use crate::row::{Host, Unavailable};
 use crate::unit::Unit;
@@ -381,30 +381,6 @@ impl Turn {
         }
         let rank = self.recipe.problems.first().map_or(0, |problem| problem.rank);
         check_guards(rank, send, recv)
-    }
-}
-
-/// Looks whether a byte was written beside the buffers of an item.
-pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), Fault> {
-    for (guarded, buffer) in [(recv, Buffer::Output), (send, Buffer::Input)] {
-        if let Some((zone, wrong)) = guarded.check_guards() {
-            return Err(Fault::WrongData(wrong_data(rank, (buffer, zone), wrong)));
-        }
-    }
-    Ok(())
-}
-
-/// A wrong byte with its place.
-pub(crate) fn wrong_data(rank: usize, (buffer, zone): (Buffer, Zone), wrong: Wrong) -> WrongData {
-    let Wrong { byte, got, expected } = wrong;
-    WrongData {
-        rank,
-        buffer,
-        zone,
-        byte,
-        got,
-        expected,
-        slice: None,
     }
 }
 

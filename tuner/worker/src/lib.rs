@@ -9,7 +9,7 @@
 //! * [`schedule`], [`stop`], [`order`]: the next item to repeat, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
-//! * [`among`]: items of a part of the ranks; [`replay`]: messages as a program sent them.
+//! * [`barrier`]: what a barrier promises. [`among`]: items of a part of the ranks; [`replay`]: messages as a program sent them.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, their layout, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
@@ -28,6 +28,7 @@
 //! standard error and `MPI_Abort`.
 
 mod among;
+mod barrier;
 mod bits;
 mod block;
 mod buffer;

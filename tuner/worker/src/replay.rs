@@ -13,8 +13,8 @@ use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 use kilter_protocol::schedule::{Piece, Schedule, Step};
 use mpi::ffi::{self, MPI_Request, MPI_Status};
 
-use crate::buffer::GuardedBuffer;
-use crate::candidate::wrong_data;
+use crate::buffer::{GuardedBuffer, wrong_data};
+
 use crate::place::Place;
 use crate::problem::Wrong;
 
