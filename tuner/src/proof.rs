@@ -16,6 +16,7 @@ use kilter_model::plan::derived_seed;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Among, Block, Implementation, Item, Repetitions};
 use kilter_search::context::Jobs;
+use kilter_stats::describe::interquartile_range;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{Pair, judge};
 
@@ -55,16 +56,17 @@ pub fn prove(jobs: &Jobs<'_>, trace: &Trace, detection: &mut Detection) -> anyho
         }
     }
     let most = jobs.site.options.launches.min(MOST_LAUNCHES);
+    let mut noise_seconds = 0.0;
     jobs.progress.phase("the messages beside collectives", most as u64 + 1);
     for launch in 0..=most {
         let begun = jobs.budget.spent_seconds();
-        measure(jobs, launch, &mut subjects, detection)?;
+        measure(jobs, launch, &mut subjects, detection, &mut noise_seconds)?;
         let took = jobs.budget.spent_seconds() - begun;
         if subjects.is_empty() || jobs.budget.spent_seconds() + took > jobs.site.options.budget_seconds {
             break;
         }
     }
-    conclude(jobs, subjects, detection);
+    conclude(jobs, subjects, detection, noise_seconds);
     detection.findings.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     Ok(())
 }
@@ -157,7 +159,10 @@ impl Subject {
         }
     }
 
-    /// Takes over a launch's times: the first one says which of Kilter's algorithms is the fastest. False if a side that is needed has none.
+    /// Takes over a launch's times: the first one says which of Kilter's algorithms is the fastest.
+    ///
+    /// # Errors
+    /// The reason why a side that is needed could not run.
     fn take(&mut self, launch: usize, outcome: &BlockOutcome) -> Result<(), String> {
         for (item, fault) in &outcome.failed {
             if item == BY_HAND || item == LIBRARY {
@@ -183,12 +188,13 @@ impl Subject {
     }
 }
 
-/// Makes a launch; what takes its job down is left out, and the rest is measured again.
+/// Makes a launch; what takes its job down is left out, and the rest is measured again. The first one also finds the spread of the empty operation.
 fn measure(
     jobs: &Jobs<'_>,
     launch: usize,
     subjects: &mut Vec<Subject>,
     detection: &mut Detection,
+    noise_seconds: &mut f64,
 ) -> anyhow::Result<()> {
     let setup = Setup::default();
     for attempt in 0.. {
@@ -197,11 +203,13 @@ fn measure(
         }
         let key = format!("proof/{launch}/{attempt}");
         let blocks: Vec<Block> = subjects.iter().map(|subject| subject.block(jobs, &key)).collect();
-        let mut session = jobs.session(&key, &setup, false)?;
+        let mut session = jobs.session(&key, &setup, launch == 0)?;
         let failure = match session.measure_all(&blocks, &mut |_| ()) {
             Ok(outcomes) => {
                 if launch == 0 {
                     jobs.site.confirm(&setup, &session.start()?)?;
+                    let sample = session.noise().and_then(|seconds| Sample::new(seconds).ok());
+                    *noise_seconds = sample.map_or(0.0, |sample| interquartile_range(&sample));
                 }
                 let mut outcomes = outcomes.into_iter();
                 subjects.retain_mut(|subject| {
@@ -242,7 +250,7 @@ fn measure(
 }
 
 /// Judges all pairs of the run together.
-fn conclude(jobs: &Jobs<'_>, subjects: Vec<Subject>, detection: &mut Detection) {
+fn conclude(jobs: &Jobs<'_>, subjects: Vec<Subject>, detection: &mut Detection, noise_seconds: f64) {
     let mut pairs = Vec::new();
     let mut sides = Vec::new();
     for (at, subject) in subjects.iter().enumerate() {
@@ -257,7 +265,7 @@ fn conclude(jobs: &Jobs<'_>, subjects: Vec<Subject>, detection: &mut Detection) 
             }
         }
     }
-    let judged = judge(&pairs, &jobs.site.rule(0.0));
+    let judged = judge(&pairs, &jobs.site.rule(noise_seconds));
     let mut replacements: BTreeMap<usize, Vec<Side>> = BTreeMap::new();
     for ((at, id), comparison) in sides.into_iter().zip(judged) {
         let function = detection.findings[subjects[at].finding].collective.function(false);
