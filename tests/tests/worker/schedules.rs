@@ -17,13 +17,13 @@ fn message(from: u32, to: u32, bytes: u64, from_at: u64, to_at: u64) -> Message 
     }
 }
 
-/// The root sends the same to one rank after the other.
+/// The root sends the same to one rank after the other, where it comes to another place.
 fn linear_broadcast(ranks: u32, root: u32, bytes: u64) -> Schedule {
     let others: Vec<u32> = (0..ranks).filter(|rank| *rank != root).collect();
     let number = |rank: u32| others.iter().position(|other| *other == rank).map(|at| at as u32);
     Schedule {
-        memory: vec![bytes; ranks as usize],
-        messages: others.iter().map(|&to| message(root, to, bytes, 0, 0)).collect(),
+        memory: vec![bytes + 64; ranks as usize],
+        messages: others.iter().map(|&to| message(root, to, bytes, 0, 64)).collect(),
         steps: (0..ranks)
             .map(|rank| match number(rank) {
                 Some(own) => vec![Step::Receive(own)],
