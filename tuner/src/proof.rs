@@ -220,6 +220,12 @@ fn measure(
                     }
                     taken.is_ok()
                 });
+                match session.close() {
+                    Ok(()) => {}
+                    // Every item was answered before.
+                    Err(SessionError::Job(failure)) => jobs.progress.warn(&failure.to_string()),
+                    Err(error) => return Err(error.into()),
+                }
                 jobs.progress.step(1);
                 return Ok(());
             }

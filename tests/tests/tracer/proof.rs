@@ -98,6 +98,15 @@ fn a_broadcast_by_hand_is_measured_beside_its_replacements() {
         )
         .unwrap();
     assert!(by_hand >= 2, "{by_hand}");
+    // Jobs end in order: one that is killed has no end line.
+    let killed: i64 = store
+        .query_row(
+            "SELECT count(*) FROM launches WHERE outcome NOT LIKE 'ended%' OR end_json IS NULL",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(killed, 0);
 
     let text = said(&kilter(folder.path(), &measure));
     assert!(
