@@ -32,6 +32,7 @@ fn main() -> std::process::ExitCode {
         dropin::replacement,
         progress,
         tracer,
+        tracer::advise,
         tracer::detect,
         tracer::trace,
         vcluster,

@@ -225,7 +225,7 @@ impl<'s, 'a> Trials<'s, 'a> {
                     if !assignments.is_empty() {
                         return Ok(Err(Refusal {
                             what: fault.kind(),
-                            detail: fault.to_string(),
+                            detail: fault.detail().to_string(),
                             ended_the_job: false,
                             collective: Subject::timed_by(item).collective(),
                         }));
