@@ -18,6 +18,7 @@ fn main() -> std::process::ExitCode {
         worker::overlap,
         worker::plugin,
         worker::protocol,
+        worker::schedules,
         worker::settings,
         worker::starting,
         dropin::allocations,
@@ -34,6 +35,7 @@ fn main() -> std::process::ExitCode {
         tracer,
         tracer::advise,
         tracer::detect,
+        tracer::proof,
         tracer::trace,
         vcluster,
     ])

@@ -8,6 +8,7 @@ pub mod launcher;
 pub mod library_info;
 pub mod logging;
 pub mod options;
+pub mod proof;
 pub mod repetition_rule;
 pub mod reporting;
 pub mod scripted;

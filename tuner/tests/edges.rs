@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-render", &[]),
     ("kilter-stats", &[]),
     ("kilter-advise", &["kilter-render"]),
-    ("kilter-detect", &["kilter-render"]),
+    ("kilter-detect", &["kilter-protocol", "kilter-render", "kilter-stats"]),
     (
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],

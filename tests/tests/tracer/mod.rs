@@ -3,6 +3,7 @@
 
 pub(crate) mod advise;
 pub(crate) mod detect;
+pub(crate) mod proof;
 pub(crate) mod trace;
 
 use std::collections::BTreeMap;

@@ -9,5 +9,6 @@ pub(crate) mod messages;
 pub(crate) mod overlap;
 pub(crate) mod plugin;
 pub(crate) mod protocol;
+pub(crate) mod schedules;
 pub(crate) mod settings;
 pub(crate) mod starting;

@@ -96,6 +96,7 @@ fn found(arena: &Arena<'_>, collective: Collective, group: &RankSet, mut all: Ve
             },
             why,
             replacement: Replacement::Blocking(format!("MPI_{function}")),
+            proof: None,
         },
         messages: all.into_iter().map(|one| one.messages).collect(),
     }
@@ -128,6 +129,8 @@ fn instance(arena: &Arena<'_>, operation: &Operation) -> Instance {
             bytes: message.sent.bytes,
             sent_ns: message.begin_ns,
             received_ns: message.end_ns,
+            send_event: message.send.event,
+            receive_event: message.receive.event,
         }
     };
     let messages: Vec<Sent> = operation.messages.iter().map(sent).collect();

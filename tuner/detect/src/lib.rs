@@ -5,6 +5,8 @@
 //! and `postconditions` asks of these flows, and of nothing else, what was achieved. `safety` says if a blocking collective could replace
 //! the messages.
 //!
+//! [`typical`] takes the messages of one occurrence as a schedule that can be carried out again.
+//!
 //! The crate is pure: it reads a [`Trace`] and gives a [`Detection`]. It opens no file, prints nothing and knows no MPI library.
 
 mod arena;
@@ -22,6 +24,7 @@ mod provenance;
 mod ranks;
 mod safety;
 pub mod text;
+pub mod typical;
 
 pub use detect::detect;
 pub use model::finding::{Detection, Finding};

@@ -1,5 +1,7 @@
 //! A detection for a terminal.
 
+mod proof;
+
 use std::fmt::Write as _;
 
 use kilter_render::format::{bytes, count, percent, seconds};
@@ -117,6 +119,11 @@ fn of_finding(number: usize, finding: &Finding, trace: &Trace, run_seconds: f64)
             }
         }
     }
+    if let Some(proof) = &finding.proof {
+        for (label, text) in proof::lines(proof, finding) {
+            line(label, &text);
+        }
+    }
     out
 }
 
@@ -207,6 +214,7 @@ mod tests {
             confidence: Confidence::Likely,
             why: vec!["rank 0 has the data before all others".to_owned()],
             replacement: Replacement::Blocking("MPI_Bcast".to_owned()),
+            proof: None,
         }
     }
 

@@ -14,6 +14,7 @@ pub mod plan;
 pub mod repetitions;
 pub mod report;
 pub mod row;
+pub mod schedule;
 pub mod task;
 pub mod trace;
 pub mod verifying;

@@ -198,4 +198,19 @@ pub enum Implementation {
     },
     /// Communication beside computation; all items of a block are of this kind, or none.
     Overlap(crate::overlap::Overlap),
+    /// Messages, as a program sent them.
+    Schedule(crate::schedule::Schedule),
+    /// Another implementation, on a part of the ranks.
+    Among(Box<Among>),
+}
+
+/// An implementation that a part of the ranks carries out on a communicator of its own, while the others wait.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Among {
+    /// Ranks of the job that take part, in the order of the communicator. The item's volume is theirs.
+    pub members: Vec<u32>,
+    /// Root of rooted collectives, among the members: [`Header::root`] is not looked at.
+    pub root: u32,
+    /// How.
+    pub implementation: Implementation,
 }

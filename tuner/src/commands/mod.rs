@@ -99,7 +99,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Advise(typed) => advise::run(&typed),
         Command::Profile(typed) => profile::run(typed),
         Command::Trace(typed) => trace::run(typed),
-        Command::Detect(typed) => detect::run(&typed),
+        Command::Detect(typed) => detect::run(typed),
         Command::VerifyAlgorithms(typed) => verify_algorithms::run(typed),
         Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }

@@ -278,6 +278,18 @@ impl Playing {
                 }
             }
             Implementation::Overlap(overlap) => Ok(self.overlapped(overlap, item.bytes, settings)),
+            // The root of a linear schedule sends one message after the other.
+            Implementation::Schedule(schedule) => {
+                let bytes: u64 = schedule.messages.iter().map(|message| message.bytes).sum();
+                Ok(schedule.messages.len() as f64 * LATENCY + bytes as f64 * PER_BYTE)
+            }
+            Implementation::Among(among) => {
+                let inner = Item {
+                    implementation: among.implementation.clone(),
+                    ..item.clone()
+                };
+                self.ends(&inner, settings, played)
+            }
         }
     }
 

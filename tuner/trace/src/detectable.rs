@@ -61,15 +61,38 @@ fn site(site: &Site) -> detect::Site {
     }
 }
 
+/// Begins of the calls that begin receives, and of those that complete sends, by operation.
+struct Times {
+    posted: HashMap<u64, u64>,
+    completed: HashMap<u64, u64>,
+}
+
+impl Times {
+    fn of(rank: &Rank) -> Times {
+        let by_operation = |role: Role| {
+            let parts = rank
+                .events
+                .iter()
+                .flat_map(|event| event.parts.iter().map(move |part| (event, part)));
+            parts
+                .filter(|(_, part)| part.role == role)
+                .map(|(event, part)| (part.operation, event.begin_ns))
+                .collect()
+        };
+        Times {
+            posted: by_operation(Role::Posted),
+            completed: by_operation(Role::Completed),
+        }
+    }
+}
+
+/// True if sends of this function, without its prefix, go on after the call.
+fn sends_on(function: &str) -> bool {
+    function.starts_with('I') || function.starts_with("Start")
+}
+
 fn of_rank(trace: &Trace, rank: &Rank) -> Vec<detect::Event> {
-    // Begin of each receive, by its operation.
-    let posted: HashMap<u64, u64> = rank
-        .events
-        .iter()
-        .flat_map(|event| event.parts.iter().map(move |part| (event, part)))
-        .filter(|(_, part)| part.role == Role::Posted)
-        .map(|(event, part)| (part.operation, event.begin_ns))
-        .collect();
+    let times = Times::of(rank);
     let mut all = Vec::new();
     for event in &rank.events {
         let name = trace.function(event).trim_start_matches("MPI_");
@@ -79,7 +102,7 @@ fn of_rank(trace: &Trace, rank: &Rank) -> Vec<detect::Event> {
             all.push(made(trace, event, Kind::Test { found }));
         }
         let parts = event.parts.iter();
-        let kinds = parts.filter_map(|part| kind(name, event, part, &posted));
+        let kinds = parts.filter_map(|part| kind(name, event, part, &times));
         all.extend(kinds.map(|kind| made(trace, event, kind)));
     }
     all
@@ -95,7 +118,7 @@ fn made(trace: &Trace, event: &Event, kind: Kind) -> detect::Event {
     }
 }
 
-fn kind(function: &str, event: &Event, part: &Part, posted: &HashMap<u64, u64>) -> Option<Kind> {
+fn kind(function: &str, event: &Event, part: &Part, times: &Times) -> Option<Kind> {
     let communicator = part.communicator.checked_sub(1)?;
     let rank = |peer: i32| u32::try_from(peer).ok();
     match part.role {
@@ -104,13 +127,14 @@ fn kind(function: &str, event: &Event, part: &Part, posted: &HashMap<u64, u64>) 
             to: rank(part.peer)?,
             tag: part.tag,
             payload: payload(part),
+            completed_ns: sends_on(function).then(|| times.completed.get(&part.operation).copied().unwrap_or(u64::MAX)),
         }),
         Role::Received => Some(Kind::Receive {
             communicator,
             from: rank(part.peer)?,
             tag: part.tag,
             payload: payload(part),
-            posted_ns: posted.get(&part.operation).copied().unwrap_or(event.begin_ns),
+            posted_ns: times.posted.get(&part.operation).copied().unwrap_or(event.begin_ns),
         }),
         Role::Asked => Some(Kind::Probe {
             communicator,

@@ -12,6 +12,7 @@ use kilter_algorithms::reference::doubles::{CALLS, double, lateness};
 use kilter_protocol::plan::{Block, Element, Item, Root};
 use kilter_protocol::report::{BITS, BITS_VARY, Event};
 
+use crate::among::Members;
 use crate::candidate::{Buffers, Candidate};
 use crate::clock;
 use crate::hash;
@@ -104,7 +105,8 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
         Err(_) => return Ok(()),
     };
     let mut gallery = Gallery::empty();
-    let (mut twin, made) = Candidate::new(ready, session.header.seed, Some(of.comm()), &mut gallery)?;
+    let members = Members::of(item, &session.control).map_err(anyhow::Error::msg)?;
+    let (mut twin, made) = Candidate::new(ready, session.header.seed, (&members, Some(of.comm())), &mut gallery)?;
     if session
         .control
         .agree(made.map_err(|why| session.refused(why)))?

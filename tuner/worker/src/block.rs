@@ -1,7 +1,7 @@
 //! A block: its items are prepared and checked one by one, then measured together, then checked once more.
 
 use kilter_algorithms::Collective;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, bail};
 use kilter_mpi::{MPI_Comm, constants, info};
@@ -11,13 +11,15 @@ use kilter_protocol::plan::{Block, Implementation, Item, Repetitions, Root, Sett
 use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
+use crate::among::Members;
+use crate::barrier;
 use crate::bits;
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock::{self, Arrival};
+use crate::clock::Arrival;
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::images::Gallery;
-use crate::implementation::{self, Recipe};
+use crate::implementation::Recipe;
 use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::messages;
 use crate::place::Place;
@@ -249,9 +251,10 @@ fn prepare<'i>(session: &mut Session, block: &'i Block) -> anyhow::Result<Vec<Re
 /// # Errors
 /// Why this rank cannot carry it out.
 fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, String> {
-    let roots = match session.header.root {
-        Root::Fixed(root) => vec![root],
-        Root::Rotating => (0..session.control.p_ranks()).collect(),
+    let members = Members::of(item, &session.control)?;
+    let roots = match (members.root(), session.header.root) {
+        (Some(root), _) | (None, Root::Fixed(root)) => vec![root],
+        (None, Root::Rotating) => (0..session.control.p_ranks()).collect(),
     };
     let each = roots.into_iter().map(|root| {
         let place = Place {
@@ -261,7 +264,7 @@ fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, Str
             root,
             element: session.header.element,
         };
-        let recipe = implementation::recipe(item, place)?;
+        let recipe = members.recipe(item, place)?;
         let buffers = Buffers::new(&recipe)?;
         Ok((recipe, buffers))
     });
@@ -278,7 +281,9 @@ fn make(
 ) -> anyhow::Result<Result<Candidate, Refusal>> {
     let seed = session.header.seed;
     let lent = lent(session, item)?;
-    let make = |_: &mut Session| Candidate::new(ready, seed, lent, gallery);
+    // All ranks have come to the same conclusion about the members before.
+    let members = Members::of(item, &session.control).map_err(anyhow::Error::msg)?;
+    let make = |_: &mut Session| Candidate::new(ready, seed, (&members, lent), gallery);
     let (made, took) = match session.header.settings {
         SettingsAct::OnNewCommunicators => with_settings(session, block, item, make)?,
         SettingsAct::OnCalls => (Some(make(session)?), Ok(())),
@@ -367,7 +372,7 @@ fn try_out(
 ) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
     candidate.fill();
     if item.task.functionality == Functionality::Function(Collective::Barrier)
-        && let Err(refusal) = check_barrier(session, candidate)?
+        && let Err(refusal) = barrier::check(session, item, candidate)?
     {
         return Ok(Err(refusal));
     }
@@ -381,36 +386,6 @@ fn try_out(
         }
     }
     Ok(Ok(candidate.check()))
-}
-
-/// Delay of the last rank while a barrier is checked.
-const BARRIER_DELAY: Duration = Duration::from_millis(2);
-
-/// Checks a barrier. It delivers no bytes; it promises that no rank leaves before the last has entered. Called by all ranks.
-fn check_barrier(session: &Session, candidate: &mut Candidate) -> anyhow::Result<Result<(), Refusal>> {
-    let control = &session.control;
-    for late in [control.p_ranks() - 1, 0] {
-        control.exchange_max([0; 4])?;
-        if control.rank() == late {
-            clock::sleep(BARRIER_DELAY);
-        }
-        let entered = session.time.now_ns();
-        candidate.run()?;
-        let left = session.time.now_ns();
-        let [last_in, first_out, ..] = control.exchange_max([entered, u64::MAX - left, 0, 0])?;
-        // What did not run kept nobody waiting.
-        if let Err(refusal) = control.agree(candidate.availability())? {
-            return Ok(Err(refusal));
-        }
-        // Half the delay is left to clocks that agree only roughly.
-        let slack = BARRIER_DELAY.as_nanos() as u64 / 2;
-        let broken = last_in > (u64::MAX - first_out).saturating_add(slack);
-        let result = if broken { Err(Fault::BrokenBarrier) } else { Ok(()) };
-        if let Err(refusal) = control.agree(result)? {
-            return Ok(Err(refusal));
-        }
-    }
-    Ok(Ok(()))
 }
 
 /// Calls `act` while the item's settings hold, and sets them back. Returns its result if the settings could be written, and a refusal if they

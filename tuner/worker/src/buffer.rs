@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
-use kilter_protocol::fault::Zone;
+use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 
 use crate::problem::Wrong;
 
@@ -111,6 +111,30 @@ impl Drop for GuardedBuffer {
 /// Byte `i` of a zone.
 fn guard(i: usize) -> u8 {
     (i as u8).wrapping_mul(31) ^ 0xA5
+}
+
+/// Looks whether a byte was written beside the buffers of an item.
+pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), Fault> {
+    for (guarded, buffer) in [(recv, Buffer::Output), (send, Buffer::Input)] {
+        if let Some((zone, wrong)) = guarded.check_guards() {
+            return Err(Fault::WrongData(wrong_data(rank, (buffer, zone), wrong)));
+        }
+    }
+    Ok(())
+}
+
+/// A wrong byte with its place.
+pub(crate) fn wrong_data(rank: usize, (buffer, zone): (Buffer, Zone), wrong: Wrong) -> WrongData {
+    let Wrong { byte, got, expected } = wrong;
+    WrongData {
+        rank,
+        buffer,
+        zone,
+        byte,
+        got,
+        expected,
+        slice: None,
+    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@ use kilter_mpi::{Arena, CallArguments, MPI_Comm, constants, info, library_call};
 use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 use kilter_protocol::plan::Item;
 
-use crate::buffer::GuardedBuffer;
+use crate::among::Members;
+use crate::buffer::{GuardedBuffer, check_guards, wrong_data};
 use crate::hash;
 use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
-use crate::problem::{Problem, Wrong};
+use crate::problem::Problem;
 use crate::program::{Memory, Program};
 use crate::row::{Host, Unavailable};
 use crate::unit::Unit;
@@ -86,21 +87,20 @@ impl Buffers {
 }
 
 impl Candidate {
-    /// Takes the communicator that is lent, or makes one of its own. Called by all ranks, whose library settings are those of the item at this
-    /// moment: Open MPI chooses the algorithms of a communicator when it is made.
+    /// Takes the communicator that is lent, or makes one of its own, of its members. Called by all ranks, whose library settings are those of
+    /// the item at this moment: Open MPI chooses the algorithms of a communicator when it is made.
     ///
     /// # Errors
     /// Outer: the library's. Inner: why this rank cannot carry the item out.
     pub(crate) fn new(
         recipes: Vec<(Recipe, Buffers)>,
         seed: u64,
-        lent: Option<MPI_Comm>,
+        (members, lent): (&Members, Option<MPI_Comm>),
         gallery: &mut Gallery,
     ) -> anyhow::Result<(Candidate, Result<(), String>)> {
         let comm = match lent {
             Some(comm) => comm,
-            // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
-            None => unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the item")?,
+            None => members.communicator().context("no communicator for the item")?,
         };
         let mut parts = recipes.iter().flat_map(|(recipe, _)| &recipe.parts);
         let of_row = parts.find_map(|part| match &part.how {
@@ -255,7 +255,8 @@ impl Candidate {
         for program in self.turns.into_iter().flat_map(|turn| turn.programs).flatten() {
             program.free().context("what the item made cannot be freed")?;
         }
-        if !self.owns_comm {
+        // A rank that only waited has none.
+        if !self.owns_comm || self.comm == constants::comm_null() {
             return Ok(());
         }
         // SAFETY: `self` is consumed, and all ranks free the same items in the same order.
@@ -303,6 +304,11 @@ impl Turn {
                     program.run()?;
                     continue;
                 }
+                if let How::Schedule(replay) = &mut part.how {
+                    // SAFETY: all ranks of the item's communicator make their steps of the same schedule.
+                    unsafe { replay.run(comm)? };
+                    continue;
+                }
                 let index = part.first + slice;
                 let (problem, offsets) = (&self.recipe.problems[index], self.buffers.offsets[index]);
                 // SAFETY: `Buffers::new` gave every problem its bytes from these offsets on, in buffers that live as long as
@@ -323,6 +329,11 @@ impl Turn {
         for ((problem, data), offsets) in self.recipe.problems.iter().zip(&self.data).zip(offsets) {
             data.fill_send(&mut send.bytes_mut()[offsets.send..][..problem.send_bytes()]);
             data.fill_recv(&mut recv.bytes_mut()[offsets.recv..][..problem.recv_bytes()]);
+        }
+        for part in &mut self.recipe.parts {
+            if let How::Schedule(replay) = &mut part.how {
+                replay.fill();
+            }
         }
     }
 
@@ -363,32 +374,13 @@ impl Turn {
                 }));
             }
         }
+        for part in &self.recipe.parts {
+            if let How::Schedule(replay) = &part.how {
+                replay.check()?;
+            }
+        }
         let rank = self.recipe.problems.first().map_or(0, |problem| problem.rank);
         check_guards(rank, send, recv)
-    }
-}
-
-/// Looks whether a byte was written beside the buffers of an item.
-pub(crate) fn check_guards(rank: usize, send: &GuardedBuffer, recv: &GuardedBuffer) -> Result<(), Fault> {
-    for (guarded, buffer) in [(recv, Buffer::Output), (send, Buffer::Input)] {
-        if let Some((zone, wrong)) = guarded.check_guards() {
-            return Err(Fault::WrongData(wrong_data(rank, (buffer, zone), wrong)));
-        }
-    }
-    Ok(())
-}
-
-/// A wrong byte with its place.
-pub(crate) fn wrong_data(rank: usize, (buffer, zone): (Buffer, Zone), wrong: Wrong) -> WrongData {
-    let Wrong { byte, got, expected } = wrong;
-    WrongData {
-        rank,
-        buffer,
-        zone,
-        byte,
-        got,
-        expected,
-        slice: None,
     }
 }
 
@@ -423,6 +415,7 @@ unsafe fn call(
                 let host = host.as_mut().context("a row without a context")?;
                 call.run(host, send, recv)?;
             }
+            How::Schedule(_) => anyhow::bail!("a schedule is run as a whole"),
             How::Program(side) => anyhow::bail!("`{side}` was not compiled"),
         }
     }

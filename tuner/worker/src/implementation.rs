@@ -13,6 +13,7 @@ use kilter_protocol::task::{Functionality, Task};
 
 use crate::place::Place;
 use crate::problem::Problem;
+use crate::replay::Replay;
 use crate::row::RowCall;
 
 /// More calls than this in one repetition are a mistake in the plan.
@@ -53,6 +54,8 @@ pub(crate) enum How {
     /// Library calls with the semantics of the collective that are no row: the right side of a site's own guideline, say, which no
     /// drop-in runs.
     Composition(Pipeline),
+    /// Messages, as a program sent them, with memory of their own.
+    Schedule(Box<Replay>),
     /// Anything else that a side may be.
     Program(Side),
 }
@@ -102,6 +105,11 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
             recipe.add_side(item, &side, of_pair(&side, place)?)?;
         }
         Implementation::Overlap(_) => return Err("overlap is measured in blocks of its own".to_owned()),
+        Implementation::Schedule(schedule) => {
+            let replay = Replay::new(schedule, place)?;
+            recipe.add(How::Schedule(Box::new(replay)), 1, &[]);
+        }
+        Implementation::Among(_) => return Err("a part of a part of the ranks: name the ranks of the job".to_owned()),
     }
     Ok(recipe)
 }

@@ -9,6 +9,7 @@
 //! * [`schedule`], [`stop`], [`order`]: the next item to repeat, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
+//! * [`barrier`]: what a barrier promises. [`among`]: items of a part of the ranks; [`replay`]: messages as a program sent them.
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, their layout, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
@@ -26,6 +27,8 @@
 //! Nothing else is printed on standard output. A failure of one item is a line of the report; a failure that stops the job is a message on
 //! standard error and `MPI_Abort`.
 
+mod among;
+mod barrier;
 mod bits;
 mod block;
 mod buffer;
@@ -54,6 +57,7 @@ mod plan_file;
 mod problem;
 mod processing_units;
 mod program;
+mod replay;
 mod report_file;
 mod round_time;
 mod row;

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::proof::Proof;
+
 /// Answer to a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detection {
@@ -62,6 +64,20 @@ pub struct Finding {
     pub why: Vec<String>,
     /// Proposal.
     pub replacement: Replacement,
+    /// Times of its messages beside those of replacements, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+}
+
+impl Finding {
+    /// True if its blocks differ in length, or lie apart: the proposal is a function such as `MPI_Gatherv`.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        let (Replacement::Blocking(function)
+        | Replacement::NonBlocking(function)
+        | Replacement::Deadlock { function, .. }) = &self.replacement;
+        function.ends_with('v')
+    }
 }
 
 /// Occurrence of a finding.
@@ -100,6 +116,10 @@ pub struct Sent {
     pub sent_ns: u64,
     /// End of the receive.
     pub received_ns: u64,
+    /// Index of the send among the events of its rank.
+    pub send_event: u32,
+    /// Index of the receive among the events of its rank.
+    pub receive_event: u32,
 }
 
 /// Root of a finding.

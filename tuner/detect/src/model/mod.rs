@@ -1,4 +1,5 @@
 //! Data that goes in and comes out.
 
 pub mod finding;
+pub mod proof;
 pub mod trace;

@@ -64,6 +64,9 @@ pub enum Kind {
         to: u32,
         tag: i32,
         payload: Payload,
+        /// Begin of the call that completes a send that does not block, or the last of all times if the trace has none; none of a send that blocks.
+        #[serde(default)]
+        completed_ns: Option<u64>,
     },
     /// Completion of a receive, blocking or not.
     Receive {

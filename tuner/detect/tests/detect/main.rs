@@ -15,3 +15,4 @@ mod patterns;
 mod safety;
 mod schedules;
 mod table;
+mod typical;

@@ -57,7 +57,13 @@ fn payload() -> impl Strategy<Value = Payload> {
 
 fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![
-        8 => (small(), small(), 0..2, payload()).prop_map(|(communicator, to, tag, payload)| Kind::Send { communicator, to, tag, payload }),
+        8 => (small(), small(), 0..2, payload(), prop::option::of(number())).prop_map(|(communicator, to, tag, payload, completed_ns)| Kind::Send {
+            communicator,
+            to,
+            tag,
+            payload,
+            completed_ns,
+        }),
         8 => (small(), small(), 0..2, payload(), number()).prop_map(|(communicator, from, tag, payload, posted_ns)| Kind::Receive {
             communicator,
             from,
@@ -133,6 +139,7 @@ fn any_exchange() -> impl Strategy<Value = Trace> {
                 to,
                 tag,
                 payload,
+                completed_ns: None,
             }));
             events[to as usize].push(event(Kind::Receive {
                 communicator,

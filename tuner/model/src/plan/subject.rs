@@ -35,8 +35,8 @@ impl Subject {
         (*self == Subject::library(collective, self.bytes)).then_some(collective)
     }
 
-    /// Subject that an item times; `None` for an algorithm of the registry or a plugin, which is no side of a
-    /// guideline.
+    /// Subject that an item times; `None` for what is no side of a guideline, such as an algorithm of the
+    /// registry.
     #[must_use]
     pub fn of(item: &Item) -> Option<Subject> {
         match &item.implementation {
@@ -45,7 +45,11 @@ impl Subject {
                 text: text.clone(),
                 bytes: item.bytes,
             }),
-            Implementation::Algorithm { .. } | Implementation::Plugin { .. } | Implementation::Overlap(_) => None,
+            Implementation::Algorithm { .. }
+            | Implementation::Plugin { .. }
+            | Implementation::Overlap(_)
+            | Implementation::Schedule(_)
+            | Implementation::Among(_) => None,
         }
     }
 

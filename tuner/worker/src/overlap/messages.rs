@@ -10,7 +10,7 @@ use mpi::ffi;
 use super::calls::Envelope;
 use super::flow::Flow;
 use crate::buffer::GuardedBuffer;
-use crate::candidate::{check_guards, wrong_data};
+use crate::buffer::{check_guards, wrong_data};
 use crate::problem::{GAP, Wrong};
 
 /// A block of the strided type, and from the beginning of one to that of the next, in bytes.

@@ -8,7 +8,7 @@ use kilter_protocol::fault::{Buffer, Fault, Zone};
 use kilter_protocol::plan::Element;
 
 use crate::buffer::GuardedBuffer;
-use crate::candidate::{check_guards, wrong_data};
+use crate::buffer::{check_guards, wrong_data};
 use crate::implementation::check_blocks;
 use crate::place::Place;
 use crate::problem::Problem;

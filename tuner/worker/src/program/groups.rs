@@ -181,9 +181,11 @@ impl Groups {
     }
 }
 
+/// A communicator of the ranks of one colour, in the order of their keys; none for ranks without a colour.
+///
 /// # Safety
 /// All ranks of `world` make the same call.
-unsafe fn split(world: MPI_Comm, color: Option<usize>, key: usize) -> Result<MPI_Comm, MpiError> {
+pub(crate) unsafe fn split(world: MPI_Comm, color: Option<usize>, key: usize) -> Result<MPI_Comm, MpiError> {
     let mut comm = constants::comm_null();
     let color = color.map_or_else(constants::undefined, |color| color as c_int);
     // SAFETY: by this function's contract.

@@ -13,7 +13,7 @@
 mod calls;
 mod collective;
 pub(crate) mod datatypes;
-mod groups;
+pub(crate) mod groups;
 mod message;
 mod priced;
 mod step;

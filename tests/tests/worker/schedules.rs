@@ -1,0 +1,246 @@
+//! Schedules of messages, and items on a part of the ranks: repeated with right data, and refused where they make no sense.
+
+use kilter_algorithms::Collective;
+use kilter_protocol::plan::{Among, Block, Implementation, Item};
+use kilter_protocol::schedule::{Message, Schedule, Step};
+use kilter_protocol::task::Task;
+
+use crate::worker::job::{Finished, Job, block, item};
+
+fn message(from: u32, to: u32, bytes: u64, from_at: u64, to_at: u64) -> Message {
+    Message {
+        from,
+        to,
+        bytes,
+        from_at,
+        to_at,
+    }
+}
+
+/// The root sends the same to one rank after the other, where it comes to another place.
+fn linear_broadcast(ranks: u32, root: u32, bytes: u64) -> Schedule {
+    let others: Vec<u32> = (0..ranks).filter(|rank| *rank != root).collect();
+    let number = |rank: u32| others.iter().position(|other| *other == rank).map(|at| at as u32);
+    Schedule {
+        memory: vec![bytes + 64; ranks as usize],
+        messages: others.iter().map(|&to| message(root, to, bytes, 0, 64)).collect(),
+        steps: (0..ranks)
+            .map(|rank| match number(rank) {
+                Some(own) => vec![Step::Receive(own)],
+                None => (0..ranks - 1).map(Step::Send).collect(),
+            })
+            .collect(),
+    }
+}
+
+/// Every rank sends its block, and what it received last, to the right: after all rounds everyone has all blocks.
+fn ring_allgather(ranks: u32, block: u64) -> Schedule {
+    let mut messages = Vec::new();
+    let mut steps = vec![Vec::new(); ranks as usize];
+    for round in 0..ranks - 1 {
+        let first = messages.len() as u32;
+        for rank in 0..ranks {
+            let at = u64::from((rank + ranks - round) % ranks) * block;
+            messages.push(message(rank, (rank + 1) % ranks, block, at, at));
+        }
+        for rank in 0..ranks {
+            let (sent, received) = (first + rank, first + (rank + ranks - 1) % ranks);
+            steps[rank as usize].extend([
+                Step::Post(received),
+                Step::Start(sent),
+                Step::Complete(vec![received, sent]),
+            ]);
+        }
+    }
+    Schedule {
+        memory: vec![block * u64::from(ranks); ranks as usize],
+        messages,
+        steps,
+    }
+}
+
+/// Empty messages to rank 0, and answers if it lets go.
+fn central_barrier(ranks: u32, lets_go: bool) -> Schedule {
+    let mut schedule = Schedule {
+        memory: vec![0; ranks as usize],
+        messages: Vec::new(),
+        steps: vec![Vec::new(); ranks as usize],
+    };
+    for rank in 1..ranks {
+        schedule.messages.push(message(rank, 0, 0, 0, 0));
+        schedule.steps[0].push(Step::Receive(rank - 1));
+        schedule.steps[rank as usize].push(Step::Send(rank - 1));
+    }
+    for rank in (1..ranks).filter(|_| lets_go) {
+        let number = schedule.messages.len() as u32;
+        schedule.messages.push(message(0, rank, 0, 0, 0));
+        schedule.steps[0].push(Step::Send(number));
+        schedule.steps[rank as usize].push(Step::Receive(number));
+    }
+    schedule
+}
+
+fn by(id: &str, task: impl Into<Task>, bytes: u64, implementation: Implementation) -> Item {
+    Item {
+        implementation,
+        ..item(id, task, bytes, "")
+    }
+}
+
+fn among(members: &[u32], root: u32, implementation: Implementation) -> Implementation {
+    Implementation::Among(Box::new(Among {
+        members: members.to_vec(),
+        root,
+        implementation,
+    }))
+}
+
+fn expression(text: &str) -> Implementation {
+    Implementation::Expression { text: text.to_owned() }
+}
+
+fn row(id: &str) -> Implementation {
+    Implementation::Algorithm {
+        id: id.to_owned(),
+        parameters: Vec::new(),
+    }
+}
+
+fn assert_measured(finished: &Finished, blocks: &[Block]) {
+    assert_eq!(finished.failures(), []);
+    for block in blocks {
+        for item in &block.items {
+            assert!(finished.was_repeated(&block.id, &item.id), "{} {}", block.id, item.id);
+        }
+    }
+}
+
+fn schedules_are_repeated_beside_the_collective() {
+    let broadcast = |bytes: u64| {
+        let schedule = Implementation::Schedule(linear_broadcast(4, 2, bytes));
+        let all = [0, 1, 2, 3];
+        block(
+            &format!("broadcast {bytes}"),
+            vec![
+                by("by hand", Collective::Bcast, bytes, schedule),
+                by(
+                    "library",
+                    Collective::Bcast,
+                    bytes,
+                    among(&all, 2, expression("bcast(n)")),
+                ),
+                by("row", Collective::Bcast, bytes, among(&all, 2, row("bcast.binomial"))),
+            ],
+        )
+    };
+    let allgather = Implementation::Schedule(ring_allgather(4, 30_000));
+    let blocks = [
+        broadcast(0),
+        broadcast(1),
+        broadcast(100_000),
+        block(
+            "allgather",
+            vec![by("by hand", Collective::Allgather, 120_000, allgather)],
+        ),
+        block(
+            "barrier",
+            vec![by(
+                "by hand",
+                Collective::Barrier,
+                0,
+                Implementation::Schedule(central_barrier(4, true)),
+            )],
+        ),
+    ];
+    let finished = Job::new(4).run_well(&blocks);
+    assert_measured(&finished, &blocks);
+}
+
+/// The root of the part is not that of the job, and the members come in another order.
+fn a_part_of_the_ranks_measures_while_the_others_wait() {
+    let part = [4, 0, 3];
+    let of_part = |id: &str, collective: Collective, bytes, implementation| {
+        by(id, collective, bytes, among(&part, 1, implementation))
+    };
+    let bytes = 50_000 * 3;
+    let blocks = [
+        block(
+            "broadcast",
+            vec![
+                of_part(
+                    "by hand",
+                    Collective::Bcast,
+                    bytes,
+                    Implementation::Schedule(linear_broadcast(3, 1, bytes)),
+                ),
+                of_part("library", Collective::Bcast, bytes, expression("bcast(n)")),
+                of_part("row", Collective::Bcast, bytes, row("bcast.binomial")),
+                of_part("gathered", Collective::Gather, bytes, expression("gather(n)")),
+                // All ranks again, in the same block.
+                item("everyone", Collective::Bcast, bytes, "bcast(n)"),
+            ],
+        ),
+        block(
+            "barrier",
+            vec![
+                of_part(
+                    "by hand",
+                    Collective::Barrier,
+                    0,
+                    Implementation::Schedule(central_barrier(3, true)),
+                ),
+                of_part("library", Collective::Barrier, 0, expression("barrier")),
+            ],
+        ),
+    ];
+    let finished = Job::new(5).run_well(&blocks);
+    assert_measured(&finished, &blocks);
+}
+
+fn what_makes_no_sense_is_refused_and_the_rest_goes_on() {
+    let mut waits_for_ever = linear_broadcast(3, 0, 8);
+    waits_for_ever.steps[0].insert(0, Step::Receive(2));
+    waits_for_ever.messages.push(message(1, 0, 8, 0, 0));
+    waits_for_ever.steps[1].push(Step::Send(2));
+    let schedule = |id: &str, schedule: Schedule| by(id, Collective::Bcast, 8, Implementation::Schedule(schedule));
+    let no_barrier = Implementation::Schedule(central_barrier(3, false));
+    let part =
+        |id: &str, members: &[u32], implementation| by(id, Collective::Bcast, 8, among(members, 0, implementation));
+    let finished = Job::new(3).run_well(&[block(
+        "b",
+        vec![
+            schedule("circle", waits_for_ever),
+            schedule("other ranks", linear_broadcast(4, 0, 8)),
+            part("nobody's", &[0, 3], expression("bcast(n)")),
+            part("part of a part", &[0, 1], among(&[0, 1], 0, expression("bcast(n)"))),
+            part("program", &[0, 1], expression("send(n) + recv(n)")),
+            by("no barrier", Collective::Barrier, 0, no_barrier),
+            item("library", Collective::Bcast, 8, "bcast(n)"),
+        ],
+    )]);
+    for (item, why) in [
+        (
+            "circle",
+            "it would wait for ever: rank 0 (step 0) waits for 8 bytes from rank 1",
+        ),
+        ("other ranks", "the schedule is of 4 ranks, and 3 take part"),
+        ("nobody's", "rank 3 takes part, and the job has ranks 0 to 2"),
+        ("part of a part", "a part of a part of the ranks"),
+        (
+            "program",
+            "a part of the ranks carries out plain collectives, rows and schedules alone",
+        ),
+        ("no barrier", "no barrier: a rank left before the last had entered"),
+    ] {
+        let failure = finished.failure(item);
+        assert!(failure.contains(why), "{item}: {failure}");
+    }
+    assert!(finished.was_repeated("b", "library"));
+    assert_eq!(finished.failures().len(), 6);
+}
+
+kilter_tests::cases![
+    schedules_are_repeated_beside_the_collective,
+    a_part_of_the_ranks_measures_while_the_others_wait,
+    what_makes_no_sense_is_refused_and_the_rest_goes_on,
+];

@@ -1,0 +1,120 @@
+//! Lines about the measurement of a finding.
+
+use kilter_render::format::{bytes, count, seconds};
+use kilter_stats::verdict::Outcome;
+
+use crate::model::finding::Finding;
+use crate::model::proof::{Measured, Proof, Side};
+
+/// Labels and texts.
+pub(super) fn lines(proof: &Proof, finding: &Finding) -> Vec<(&'static str, String)> {
+    let measured = match proof {
+        Proof::NotMeasured(why) => return vec![("measured", format!("not: {why}"))],
+        Proof::Measured(measured) => measured,
+    };
+    let mut sides = vec![format!("by hand {}", seconds(measured.schedule_seconds))];
+    sides.extend(measured.replacements.iter().map(side));
+    let mut lines = vec![
+        (
+            "measured",
+            format!(
+                "{} in {} of {}",
+                sides.join(", "),
+                count(measured.launches, "launch"),
+                bytes(measured.bytes)
+            ),
+        ),
+        ("gain", gain(measured, finding.instances.len())),
+    ];
+    if !measured.is_shown {
+        let text = "the ranks copy data between the messages, and these copies are not in the time by hand";
+        lines.push(("", text.to_owned()));
+    }
+    lines
+}
+
+fn side(side: &Side) -> String {
+    let (low, high) = side.comparison.ratio_ci;
+    format!(
+        "{} {} (by hand {:.2} times that, {low:.2} to {high:.2})",
+        side.name,
+        seconds(side.seconds),
+        side.comparison.ratio
+    )
+}
+
+fn gain(measured: &Measured, instances: usize) -> String {
+    if let Some(best) = measured.best() {
+        return format!(
+            "{} a run by {}: {instances} times {}, without the waiting of the program",
+            seconds(measured.gain_seconds(instances)),
+            best.name,
+            seconds(measured.schedule_seconds - best.seconds)
+        );
+    }
+    let is_open = |side: &Side| !matches!(side.comparison.verdict, Outcome::Holds | Outcome::Violated);
+    if measured.replacements.iter().any(is_open) {
+        return "not decided by so few launches; raise --budget".to_owned();
+    }
+    match measured.replacements.first() {
+        Some(library) if library.comparison.ratio < 1.0 => {
+            "none: the library's collective is slower: leave it".to_owned()
+        }
+        _ => "none that counts: leave it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_stats::verdict::Comparison;
+
+    use super::*;
+
+    fn side(name: &str, seconds: f64, verdict: Outcome) -> Side {
+        Side {
+            name: name.to_owned(),
+            seconds,
+            comparison: Comparison {
+                verdict,
+                ratio: 0.002 / seconds,
+                ratio_ci: (0.0019 / seconds, 0.0021 / seconds),
+                p: 0.01,
+                p_adjusted: 0.02,
+                seconds: 0.002,
+                right_seconds: seconds,
+                left_medians: vec![0.002],
+                right_medians: vec![seconds],
+            },
+        }
+    }
+
+    fn measured(replacements: Vec<Side>) -> Measured {
+        Measured {
+            instance: 0,
+            bytes: 4096,
+            launches: 8,
+            schedule_seconds: 0.002,
+            is_shown: true,
+            replacements,
+            failed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn only_a_verdict_makes_a_gain() {
+        let both = measured(vec![
+            side("MPI_Bcast", 0.0015, Outcome::Violated),
+            side("bcast.binomial", 0.001, Outcome::Violated),
+        ]);
+        assert_eq!(
+            gain(&both, 10),
+            "10.0 ms a run by bcast.binomial: 10 times 1.00 ms, without the waiting of the program"
+        );
+        assert!((both.gain_seconds(10) - 0.01).abs() < 1e-12);
+        let open = measured(vec![side("MPI_Bcast", 0.0015, Outcome::Undecided)]);
+        assert_eq!(open.gain_seconds(10), 0.0);
+        assert!(gain(&open, 10).starts_with("not decided"));
+        let slower = measured(vec![side("MPI_Bcast", 0.004, Outcome::Holds)]);
+        assert_eq!(gain(&slower, 10), "none: the library's collective is slower: leave it");
+    }
+}

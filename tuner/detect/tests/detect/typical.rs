@@ -1,0 +1,133 @@
+//! Typical occurrences as schedules: they can be carried out, their data do what the collective does, and they have its volume.
+
+use kilter_detect::detect;
+use kilter_detect::model::finding::Collective;
+use kilter_detect::model::trace::{Kind, Trace};
+use kilter_detect::typical::{NoSchedule, Typical, Volume, typical};
+use kilter_protocol::schedule::{ScheduleError, Step};
+
+use crate::findings::only;
+use crate::fixture::{Rank, on_part, on_world};
+use crate::patterns::broadcast;
+
+fn of(trace: &Trace) -> Result<Typical, NoSchedule> {
+    typical(trace, only(&detect(trace)))
+}
+
+/// Rank 0 hands a block of so many bytes to each rank, from places of their own.
+fn scatter(bytes: usize) -> impl Fn(&mut Rank) {
+    move |rank| {
+        for time in 0..3 {
+            if rank.rank == 0 {
+                rank.fill(0..bytes * rank.size as usize, time);
+                for to in 1..rank.size {
+                    let at = to as usize * bytes;
+                    rank.send(to, 4, at..at + bytes);
+                }
+            } else {
+                rank.receive(0, 4, 0..bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_broadcast_by_hand_becomes_a_schedule_on_its_ranks() {
+    let one = of(&on_part(4, &broadcast::flat)).unwrap();
+    assert_eq!(one.members, [6, 5, 4, 3]);
+    assert_eq!((one.root, &one.volume, one.is_shown), (2, &Volume::Whole(96), true));
+    assert_eq!(one.schedule.messages.len(), 3);
+    assert!(
+        one.schedule
+            .messages
+            .iter()
+            .all(|message| message.from == 2 && message.bytes == 96)
+    );
+    assert!(one.schedule.steps[2].iter().all(|step| matches!(step, Step::Send(_))));
+    assert!(
+        one.schedule.steps[0]
+            .iter()
+            .all(|step| matches!(step, Step::Receive(_)))
+    );
+}
+
+#[test]
+fn what_is_sent_on_keeps_its_place() {
+    for program in [broadcast::binomial_tree, broadcast::chain_with_noise] {
+        let one = of(&on_world(7, &program)).unwrap();
+        assert_eq!((&one.volume, one.is_shown), (&Volume::Whole(96), true));
+        assert_eq!(one.schedule.messages.len(), 6);
+        assert!(
+            one.schedule.memory.iter().all(|bytes| *bytes < 200),
+            "{:?}",
+            one.schedule.memory
+        );
+    }
+}
+
+#[test]
+fn blocks_have_the_length_that_the_data_show() {
+    let trace = on_world(4, &scatter(400));
+    let detection = detect(&trace);
+    let finding = only(&detection);
+    assert_eq!(finding.collective, Collective::Scatter);
+    let one = typical(&trace, finding).unwrap();
+    assert_eq!((&one.volume, one.is_shown), (&Volume::Blocks(400), true));
+}
+
+/// A send that goes on after its call is started and completed, where the trace says that it was.
+#[test]
+fn sends_that_do_not_block_are_completed_when_they_were() {
+    let mut trace = on_world(4, &broadcast::binomial_tree);
+    for event in trace.events.iter_mut().flatten() {
+        let within = event.begin_ns.midpoint(event.end_ns);
+        if let Kind::Send { completed_ns, .. } = &mut event.kind {
+            *completed_ns = Some(within);
+        }
+    }
+    let steps = of(&trace).unwrap().schedule.steps;
+    assert!(
+        matches!(steps[0].as_slice(), [Step::Start(_), Step::Complete(_), ..]),
+        "{:?}",
+        steps[0]
+    );
+}
+
+#[test]
+fn messages_that_would_wait_for_ever_are_refused_with_the_circle() {
+    // Every rank sends its block to all others before it receives: the library must copy it aside.
+    let program = |rank: &mut Rank| {
+        let (own, size) = (rank.rank as usize, rank.size);
+        for time in 0..3 {
+            rank.fill(own * 2048..(own + 1) * 2048, time);
+            for places in 1..size {
+                let to = rank.after(places);
+                rank.send(to, 6, own * 2048..(own + 1) * 2048);
+            }
+            for places in 1..size {
+                let from = rank.before(places);
+                rank.receive(from, 6, from as usize * 2048..(from as usize + 1) * 2048);
+            }
+        }
+    };
+    let trace = on_world(4, &program);
+    let error = of(&trace).unwrap_err();
+    assert!(
+        matches!(error, NoSchedule::Schedule(ScheduleError::Deadlock(_))),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_finding_of_another_trace_is_refused() {
+    let trace = on_world(4, &broadcast::flat);
+    let detection = detect(&trace);
+    let error = typical(&Trace::default(), only(&detection)).unwrap_err();
+    assert_eq!(error, NoSchedule::OutsideOfWorld { rank: 0 });
+    let mut shorter = trace.clone();
+    shorter.events.iter_mut().for_each(Vec::clear);
+    assert!(matches!(
+        typical(&shorter, only(&detection)),
+        Err(NoSchedule::NotInTrace { .. })
+    ));
+}
