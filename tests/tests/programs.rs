@@ -33,6 +33,7 @@ fn main() -> std::process::ExitCode {
         dropin::replacement,
         progress,
         tracer,
+        tracer::advise,
         tracer::detect,
         tracer::proof,
         tracer::trace,

@@ -37,7 +37,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "kilter-tracing",
-        &["kilter-detect", "kilter-profiling", "kilter-protocol", "kilter-render"],
+        &[
+            "kilter-advise",
+            "kilter-detect",
+            "kilter-profiling",
+            "kilter-protocol",
+            "kilter-render",
+        ],
     ),
     (
         "kilter-search",

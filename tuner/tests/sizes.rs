@@ -18,7 +18,6 @@ const LONGER: &[(&str, usize)] = &[
     ("plugins/mpi/src/transport.rs", 459),
     ("plugins/verify/src/matrix.rs", 448),
     ("tuner/fixtures/src/report.rs", 448),
-    ("tuner/stats/src/verdict/sequential.rs", 425),
     ("tuner/worker/src/block.rs", 430),
     ("tuner/worker/src/candidate.rs", 431),
 ];

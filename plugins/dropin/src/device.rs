@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kilter_abi::Arguments;
+use kilter_mpi::environment::{self, Variables};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MpiError, constants, layout};
 
 use crate::maxima::maxima;
@@ -164,15 +165,14 @@ fn function(path: &CStr, name: &CStr) -> Option<*mut c_void> {
 /// True if `KILTER_GPU` wants the runtime to be asked.
 fn wants_host() -> bool {
     static WANTS: OnceLock<bool> = OnceLock::new();
-    *WANTS.get_or_init(|| match kilter_mpi::environment::variable("KILTER_GPU") {
-        Some(value) if value == "host" => true,
-        Some(value) if !value.is_empty() && value != "library" => {
-            let value = value.to_string_lossy();
-            let text = format!("KILTER_GPU is `{value}`; allowed: library, host; taken as library");
+    *WANTS.get_or_init(|| {
+        let words = [("host", true), ("library", false)];
+        let wants = Variables(environment::variable).word("KILTER_GPU", &words);
+        if let Err(wrong) = &wants {
+            let text = format!("{wrong}; taken as library");
             warn(started::found().is_none_or(|started| started.rank == 0), &text);
-            false
         }
-        _ => false,
+        wants.ok().flatten().unwrap_or(false)
     })
 }
 

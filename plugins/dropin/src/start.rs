@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use kilter_host::{code, trust};
-use kilter_mpi::{constants, environment, info};
+use kilter_mpi::environment::{self, Variables};
+use kilter_mpi::{constants, info};
 
 use crate::communicator;
 use crate::init;
@@ -77,35 +78,36 @@ impl Settings {
     /// Reads the variables. One that makes no sense is a reason not to follow the profile, and not to ignore it: all ranks take part in
     /// agreeing on what is followed.
     fn from(variable: impl Fn(&str) -> Option<OsString>) -> Settings {
-        let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
-        let is_set = |name: &str| text(name).is_some_and(|value| !value.is_empty() && value != "0");
-        let mut wrong = None;
-        let mut mode = Mode::Replace;
-        match text("KILTER_MODE").as_deref() {
-            None | Some("replace" | "") => {}
-            Some("log") => mode = Mode::Log,
-            Some("off") => wrong = Some("KILTER_MODE is `off`".to_owned()),
-            Some(other) => wrong = Some(format!("KILTER_MODE is `{other}`; allowed: replace, log, off")),
-        }
-        let is_off = text("KILTER_MODE").as_deref() == Some("off");
-        let private_after = match text("KILTER_PRIVATE_AFTER").as_deref() {
-            None | Some("") => PRIVATE_AFTER,
-            Some(number) => number.parse().unwrap_or_else(|_| {
-                let allowed = format!("KILTER_PRIVATE_AFTER is `{number}`; allowed: 0 to {}", u32::MAX);
-                wrong.get_or_insert(allowed);
-                PRIVATE_AFTER
-            }),
+        let variables = Variables(variable);
+        let is_set = |name: &str| variables.text(name).is_some_and(|value| value != "0");
+        let modes = [
+            ("replace", Some(Mode::Replace)),
+            ("log", Some(Mode::Log)),
+            ("off", None),
+        ];
+        let mode = variables.word("KILTER_MODE", &modes);
+        let is_off = mode == Ok(Some(None));
+        let private_after = variables.number("KILTER_PRIVATE_AFTER", &(0..=u64::from(u32::MAX)), "");
+        let wrong = match (&mode, &private_after) {
+            (Ok(Some(None)), _) => Some("KILTER_MODE is `off`".to_owned()),
+            (Err(wrong), _) | (_, Err(wrong)) => Some(wrong.to_string()),
+            _ => None,
         };
-        let profile = match (wrong, variable("KILTER_PROFILE")) {
+        let profile = match (wrong, variables.raw("KILTER_PROFILE")) {
             (Some(wrong), _) => Err(wrong),
-            (None, Some(profile)) if !profile.is_empty() => Ok(profile.into()),
-            (None, _) => Err("libkilter.so is loaded, but KILTER_PROFILE does not name a profile".to_owned()),
+            (None, Some(profile)) => Ok(profile.into()),
+            (None, None) => Err("libkilter.so is loaded, but KILTER_PROFILE does not name a profile".to_owned()),
         };
+        let mode = mode.ok().flatten().flatten().unwrap_or(Mode::Replace);
+        let private_after = private_after
+            .ok()
+            .flatten()
+            .and_then(|number| u32::try_from(number).ok());
         Settings {
             mode,
             log: mode == Mode::Log || is_set("KILTER_LOG"),
             any_library: is_set("KILTER_ANY_LIBRARY"),
-            private_after,
+            private_after: private_after.unwrap_or(PRIVATE_AFTER),
             is_off,
             profile,
         }

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use kilter_mpi::environment::{Variables, WrongValue};
+
 use crate::cpus::WORDS;
 
 /// Longest nap: the end waits for no more than one.
@@ -84,58 +86,36 @@ impl Settings {
 
     /// Reads the variables. An empty one counts as unset. The error names a wrong variable, its value, and what is
     /// allowed.
-    pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, String> {
-        let read = |name: &str| {
-            let value = variable(name).map(|value| value.to_string_lossy().trim().to_owned());
-            value.filter(|value| !value.is_empty())
-        };
-        let wrong = |name: &str, value: &str, allowed: &str| Err(format!("{name} is `{value}`; allowed: {allowed}"));
-        let mode = match read("KILTER_PROGRESS").as_deref() {
-            None | Some("on") => Mode::On,
-            Some("off") => Mode::Off,
-            Some("force") => Mode::Force,
-            Some(other) => return wrong("KILTER_PROGRESS", other, "on, off, force"),
-        };
-        let cpu = match read("KILTER_PROGRESS_CPU").as_deref() {
-            None | Some("auto") => Cpu::Auto,
-            Some("none") => Cpu::Unbound,
-            Some(list) => {
-                let number = |text: &str| text.trim().parse().ok().filter(|cpu| *cpu < WORDS * 64);
-                match list.split(',').map(number).collect() {
-                    Some(numbers) => Cpu::Named(numbers),
-                    None => {
-                        return wrong(
-                            "KILTER_PROGRESS_CPU",
-                            list,
-                            "auto, none, or numbers of CPUs such as 6,7",
-                        );
-                    }
-                }
-            }
-        };
-        let nap = match read("KILTER_PROGRESS_NAP_US").as_deref() {
-            None => None,
-            Some(value) => match value.parse() {
-                Ok(microseconds @ 0..=MAX_NAP_US) => Some(Duration::from_micros(microseconds)),
-                _ => return wrong("KILTER_PROGRESS_NAP_US", value, &format!("0 to {MAX_NAP_US}")),
-            },
-        };
-        let report = match read("KILTER_PROGRESS_REPORT").as_deref() {
-            None | Some("0") => Report::None,
-            Some("1") => Report::First,
-            Some("all") => Report::All,
-            Some(other) => return wrong("KILTER_PROGRESS_REPORT", other, "0, 1, all"),
-        };
+    pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, WrongValue> {
+        let variables = Variables(variable);
+        let modes = [("on", Mode::On), ("off", Mode::Off), ("force", Mode::Force)];
+        let reports = [("0", Report::None), ("1", Report::First), ("all", Report::All)];
+        let cpus = || "auto, none, or numbers of CPUs such as 6,7".to_owned();
+        let nap = variables.number("KILTER_PROGRESS_NAP_US", &(0..=MAX_NAP_US), "")?;
         // It is another's variable, of which only the number of the first level matters; that one checks it.
-        let threads = read("OMP_NUM_THREADS").and_then(|list| list.split(',').next()?.trim().parse().ok());
+        let threads = variables
+            .text("OMP_NUM_THREADS")
+            .and_then(|list| list.split(',').next()?.trim().parse().ok());
         Ok(Settings {
-            mode,
-            cpu,
-            nap,
-            report,
+            mode: variables.word("KILTER_PROGRESS", &modes)?.unwrap_or(Mode::On),
+            cpu: variables.parsed("KILTER_PROGRESS_CPU", cpu, cpus)?.unwrap_or(Cpu::Auto),
+            nap: nap.map(Duration::from_micros),
+            report: variables
+                .word("KILTER_PROGRESS_REPORT", &reports)?
+                .unwrap_or(Report::None),
             computing: threads.unwrap_or(1).max(1),
-            local_ranks: LOCAL_RANKS.iter().find_map(|name| read(name)?.parse().ok()),
+            local_ranks: LOCAL_RANKS.iter().find_map(|name| variables.text(name)?.parse().ok()),
         })
+    }
+}
+
+/// `KILTER_PROGRESS_CPU`.
+fn cpu(text: &str) -> Option<Cpu> {
+    let number = |text: &str| text.trim().parse().ok().filter(|cpu| *cpu < WORDS * 64);
+    match text {
+        "auto" => Some(Cpu::Auto),
+        "none" => Some(Cpu::Unbound),
+        list => Some(Cpu::Named(list.split(',').map(number).collect::<Option<_>>()?)),
     }
 }
 
@@ -144,9 +124,9 @@ mod tests {
     use std::ffi::OsString;
     use std::time::Duration;
 
-    use super::{Cpu, Mode, Report, Settings};
+    use super::{Cpu, Mode, Report, Settings, WrongValue};
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Settings, String> {
+    fn settings(variables: &[(&str, &str)]) -> Result<Settings, WrongValue> {
         Settings::from(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
@@ -210,7 +190,7 @@ mod tests {
             ("KILTER_PROGRESS_NAP_US", "1000001", "0 to 1000000"),
             ("KILTER_PROGRESS_REPORT", "2", "0, 1, all"),
         ] {
-            let error = settings(&[(name, value)]).unwrap_err();
+            let error = settings(&[(name, value)]).unwrap_err().to_string();
             assert!(
                 error.starts_with(&format!("{name} is `{value}`; allowed: {allowed}")),
                 "{error}"

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use kilter_mpi::environment::{Variables, WrongValue};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MAX_MEMORY_MIB, MEMORY_MIB, MEMORY_VARIABLE};
 use kilter_protocol::trace::{
     self, HASH_MIB, HASH_VARIABLE, LIMIT_MIB, LIMIT_VARIABLE, LIMITS_MIB, MAX_HASH_MIB, WHEN_FULL_VARIABLE, WhenFull,
@@ -38,60 +39,57 @@ pub(crate) struct Trace {
 }
 
 impl Settings {
-    /// Reads the variables; an empty one counts as unset. The error names a wrong variable, its value, and what is allowed.
-    pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, String> {
-        let read = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let mebibytes = |name: &str, default: usize, (least, most): (usize, usize)| match read(name) {
-            None => Ok(default << 20),
-            Some(value) => {
-                let value = value.to_string_lossy().into_owned();
-                let number = value.trim().parse::<usize>().ok();
-                number
-                    .filter(|number| (least..=most).contains(number))
-                    .map(|number| number << 20)
-                    .ok_or_else(|| format!("{name} is `{value}`; allowed: {least} to {most} (MiB)"))
-            }
+    /// Reads the variables; an empty one counts as unset.
+    pub(crate) fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, SettingsError> {
+        let variables = Variables(variable);
+        let mebibytes = |name, default: usize, (least, most): (usize, usize)| -> Result<usize, WrongValue> {
+            let number = variables.number(name, &(least as u64..=most as u64), "MiB")?;
+            Ok(number.map_or(default, |number| usize::try_from(number).unwrap_or(usize::MAX)) << 20)
         };
-        let counts = match read(DIRECTORY_VARIABLE) {
+        let counts = match variables.raw(DIRECTORY_VARIABLE) {
             None => None,
             Some(directory) => Some(Counts {
                 directory: directory.into(),
                 memory: mebibytes(MEMORY_VARIABLE, MEMORY_MIB, (1, MAX_MEMORY_MIB))?,
             }),
         };
-        let trace = match read(trace::DIRECTORY_VARIABLE) {
+        let full = WhenFull::ALL.map(|when| (when.word(), when));
+        let trace = match variables.raw(trace::DIRECTORY_VARIABLE) {
             None => None,
             Some(directory) => Some(Trace {
                 directory: directory.into(),
                 limit: mebibytes(LIMIT_VARIABLE, LIMIT_MIB, LIMITS_MIB)?,
-                when_full: when_full(read(WHEN_FULL_VARIABLE))?,
+                when_full: variables.word(WHEN_FULL_VARIABLE, &full)?.unwrap_or_default(),
                 hash_limit: mebibytes(HASH_VARIABLE, HASH_MIB, (0, MAX_HASH_MIB))?,
             }),
         };
         if counts.is_none() && trace.is_none() {
-            return Err(format!(
-                "libkilter_tracer.so is loaded, but neither {DIRECTORY_VARIABLE} nor {} names a directory; `kilter profile -- COMMAND` and \
-                 `kilter trace -- COMMAND` set them",
-                trace::DIRECTORY_VARIABLE
-            ));
+            return Err(SettingsError::Nothing);
         }
         Ok(Settings { counts, trace })
     }
 }
 
-fn when_full(value: Option<OsString>) -> Result<WhenFull, String> {
-    let Some(value) = value else {
-        return Ok(WhenFull::default());
-    };
-    let value = value.to_string_lossy().into_owned();
-    WhenFull::of(value.trim()).ok_or_else(|| format!("{WHEN_FULL_VARIABLE} is `{value}`; allowed: stop, ring"))
+/// An environment in which nothing is recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    /// A variable is wrong.
+    #[error(transparent)]
+    Wrong(#[from] WrongValue),
+    /// No directory is named.
+    #[error(
+        "libkilter_tracer.so is loaded, but neither {DIRECTORY_VARIABLE} nor {} names a directory; `kilter profile -- COMMAND` and \
+         `kilter trace -- COMMAND` set them",
+        trace::DIRECTORY_VARIABLE
+    )]
+    Nothing,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn settings(variables: &[(&str, &str)]) -> Result<Settings, String> {
+    fn settings(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
         Settings::from(|name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| OsString::from(value))
@@ -108,12 +106,15 @@ mod tests {
         let memory = settings(&[directory, (MEMORY_VARIABLE, "2")]).unwrap();
         assert_eq!(memory.counts.unwrap().memory, 2 << 20);
         for wrong in ["0", "-1", "4097", "many"] {
-            let error = settings(&[directory, (MEMORY_VARIABLE, wrong)]).unwrap_err();
+            let error = settings(&[directory, (MEMORY_VARIABLE, wrong)])
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(wrong) && error.contains("1 to 4096"), "{error}");
         }
         assert!(
             settings(&[(DIRECTORY_VARIABLE, "")])
                 .unwrap_err()
+                .to_string()
                 .contains(DIRECTORY_VARIABLE)
         );
     }
@@ -134,7 +135,7 @@ mod tests {
             (WHEN_FULL_VARIABLE, "wait", "stop, ring"),
             (HASH_VARIABLE, "x", "0 to 65536"),
         ] {
-            let error = settings(&[directory, (name, wrong)]).unwrap_err();
+            let error = settings(&[directory, (name, wrong)]).unwrap_err().to_string();
             assert!(
                 [name, wrong, allowed].iter().all(|part| error.contains(part)),
                 "{error}"

@@ -1,6 +1,7 @@
 //! The tracer under unmodified programs: what it counts, exactly, in every language and beside Kilter's other libraries; and `kilter profile`
 //! around it.
 
+pub(crate) mod advise;
 pub(crate) mod detect;
 pub(crate) mod proof;
 pub(crate) mod trace;

@@ -14,13 +14,9 @@
 //! | `derived datatypes.spent` | seconds in calls with derived datatypes |
 //! | `new communicators.spent`, `.calls` | making and freeing communicators |
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
-use kilter_advise::formats::PROFILE_HEAD;
+use kilter_advise::formats::recorded::{self, Sums};
 use kilter_advise::listing::Unit;
 use kilter_protocol::calls::{Kind, bytes_of, kind};
-use kilter_render::table::printable;
 
 use crate::profile::{Calls, Profile, Rank};
 use crate::waiting;
@@ -38,36 +34,15 @@ const DERIVED: &str = "derived";
 #[must_use]
 pub fn text(profile: &Profile) -> String {
     let waiting = waiting::seconds(profile);
-    let mut text = format!("{PROFILE_HEAD}\n");
-    for rank in &profile.ranks {
+    let of_rank = |rank: &Rank| {
         let calls = profile.calls.iter().zip(&waiting);
         let own: Vec<(&Calls, f64)> = calls
             .filter(|(calls, _)| calls.rank == rank.rank)
             .map(|(calls, waiting)| (calls, *waiting))
             .collect();
-        let _ = writeln!(text, "rank {}", rank.rank);
-        for (name, (value, unit)) in sums(profile, rank, &own).0 {
-            let unit = match unit {
-                Unit::Seconds => "s",
-                Unit::Bytes => "B",
-                _ => "",
-            };
-            if value > 0.0 {
-                let _ = writeln!(text, "{}\t{value}\t{unit}", printable(&name));
-            }
-        }
-    }
-    text
-}
-
-/// Adds up by name; the order of the names is theirs.
-#[derive(Default)]
-struct Sums(BTreeMap<String, (f64, Unit)>);
-
-impl Sums {
-    fn add(&mut self, name: String, value: f64, unit: Unit) {
-        self.0.entry(name).or_insert((0.0, unit)).0 += value;
-    }
+        (rank.rank, sums(profile, rank, &own))
+    };
+    recorded::text(recorded::PROFILE, profile.ranks.iter().map(of_rank))
 }
 
 fn sums(profile: &Profile, rank: &Rank, own: &[(&Calls, f64)]) -> Sums {

@@ -155,9 +155,33 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::WrongData(wrong) => write!(f, "wrong data: {wrong}"),
-            Fault::BrokenBarrier => f.write_str("wrong data: no barrier: a rank left before the last had entered"),
+        f.write_str(match self {
+            Fault::WrongData(_) | Fault::BrokenBarrier => "wrong data: ",
+            Fault::NoEffect { .. } => "had no effect: ",
+            Fault::OtherResults { .. } => "not reproducible: ",
+            Fault::Refused { .. } | Fault::Told { .. } => "",
+        })?;
+        self.detail().fmt(f)
+    }
+}
+
+/// A fault in words that do not say its kind, for where it stands beside them.
+#[derive(Debug, Clone, Copy)]
+pub struct Detail<'f>(&'f Fault);
+
+impl Fault {
+    /// The details, which follow the words of [`Fault::kind`].
+    #[must_use]
+    pub fn detail(&self) -> Detail<'_> {
+        Detail(self)
+    }
+}
+
+impl fmt::Display for Detail<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Fault::WrongData(wrong) => wrong.fmt(f),
+            Fault::BrokenBarrier => f.write_str("no barrier: a rank left before the last had entered"),
             Fault::NoEffect {
                 rank,
                 name,
@@ -165,37 +189,31 @@ impl fmt::Display for Fault {
                 read,
             } => {
                 by_rank(*rank, f)?;
-                write!(
-                    f,
-                    "had no effect: `{name}` was set to `{asked}` and reads back as `{read}`"
-                )
+                write!(f, "`{name}` was set to `{asked}` and reads back as `{read}`")
             }
             Fault::OtherResults {
                 collective,
                 bytes,
                 difference,
-            } => {
-                f.write_str("not reproducible: ")?;
-                match difference {
-                    Difference::DefaultVaries => write!(
-                        f,
-                        "the library's own {collective} of random doubles around {bytes} B differs from call to call here, so that nothing can \
+            } => match difference {
+                Difference::DefaultVaries => write!(
+                    f,
+                    "the library's own {collective} of random doubles around {bytes} B differs from call to call here, so that nothing can \
                          equal it"
-                    ),
-                    Difference::Varies => write!(
-                        f,
-                        "{collective} of random doubles around {bytes} B differs from call to call"
-                    ),
-                    Difference::OtherBits => write!(
-                        f,
-                        "{collective} of random doubles around {bytes} B leaves other bits than the default"
-                    ),
-                    Difference::DefaultUnknown => write!(
-                        f,
-                        "what the default leaves for {collective} of {bytes} B was not measured"
-                    ),
-                }
-            }
+                ),
+                Difference::Varies => write!(
+                    f,
+                    "{collective} of random doubles around {bytes} B differs from call to call"
+                ),
+                Difference::OtherBits => write!(
+                    f,
+                    "{collective} of random doubles around {bytes} B leaves other bits than the default"
+                ),
+                Difference::DefaultUnknown => write!(
+                    f,
+                    "what the default leaves for {collective} of {bytes} B was not measured"
+                ),
+            },
             Fault::Refused { rank, why } => {
                 by_rank(*rank, f)?;
                 f.write_str(why)
@@ -340,26 +358,35 @@ mod tests {
 
     #[test]
     fn a_fault_in_words_says_who_found_what_where() {
-        let words: Vec<String> = all().iter().map(|fault| format!("{}: {fault}", fault.kind())).collect();
+        let words: Vec<String> = all()
+            .iter()
+            .map(|fault| format!("{}: {}", fault.kind(), fault.detail()))
+            .collect();
         assert_eq!(
             words,
             [
-                "delivered wrong data: wrong data: rank 3 byte 7: got 0x00, expected 0xe1",
-                "delivered wrong data: wrong data: rank 3 input byte 7: got 0x00, expected 0xe1",
-                "delivered wrong data: wrong data: rank 3 output buffer, before its beginning, byte 7: got 0x00, expected 0xe1",
-                "delivered wrong data: wrong data: rank 3 input buffer, behind its end, byte 7: got 0x00, expected 0xe1 (slice 2 of 4)",
-                "delivered wrong data: wrong data: no barrier: a rank left before the last had entered",
-                "had no effect: had no effect: `x` was set to `16` and reads back as `1`",
-                "had no effect: rank 10: had no effect: `x` was set to `16` and reads back as `1`",
+                "delivered wrong data: rank 3 byte 7: got 0x00, expected 0xe1",
+                "delivered wrong data: rank 3 input byte 7: got 0x00, expected 0xe1",
+                "delivered wrong data: rank 3 output buffer, before its beginning, byte 7: got 0x00, expected 0xe1",
+                "delivered wrong data: rank 3 input buffer, behind its end, byte 7: got 0x00, expected 0xe1 (slice 2 of 4)",
+                "delivered wrong data: no barrier: a rank left before the last had entered",
+                "had no effect: `x` was set to `16` and reads back as `1`",
+                "had no effect: rank 10: `x` was set to `16` and reads back as `1`",
                 "could not be run: not available: no shared memory",
                 "could not be run: rank 1: not available: no shared memory",
-                "other results: not reproducible: the library's own allreduce of random doubles around 1024 B differs from call to call here, \
+                "other results: the library's own allreduce of random doubles around 1024 B differs from call to call here, \
                  so that nothing can equal it",
-                "other results: not reproducible: allreduce of random doubles around 1024 B differs from call to call",
-                "other results: not reproducible: allreduce of random doubles around 1024 B leaves other bits than the default",
-                "other results: not reproducible: what the default leaves for allreduce of 1024 B was not measured",
+                "other results: allreduce of random doubles around 1024 B differs from call to call",
+                "other results: allreduce of random doubles around 1024 B leaves other bits than the default",
+                "other results: what the default leaves for allreduce of 1024 B was not measured",
                 "delivered wrong data: wrong data: rank 1, byte 7",
             ]
+        );
+        let alone: Vec<String> = all().iter().map(ToString::to_string).collect();
+        assert_eq!(alone[0], "wrong data: rank 3 byte 7: got 0x00, expected 0xe1");
+        assert_eq!(
+            alone[6],
+            "had no effect: rank 10: `x` was set to `16` and reads back as `1`"
         );
     }
 

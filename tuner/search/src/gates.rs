@@ -173,7 +173,7 @@ fn hold(
     let (finals, why) = if context
         .jobs
         .budget
-        .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds))
+        .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds()))
     {
         (Vec::new(), NOT_COMPARED)
     } else {

@@ -32,11 +32,15 @@ impl Quarantine {
     pub fn add_failed(&self, item: &str, fault: &Fault, progress: &Progress) {
         let what = fault.kind();
         if is_candidate(item) {
-            progress.warn(&format!("candidate `{item}` {what} and is not proposed again: {fault}"));
-            self.add(item, what, &fault.to_string());
+            progress.warn(&format!(
+                "candidate `{item}` {what} and is not proposed again: {}",
+                fault.detail()
+            ));
+            self.add(item, what, &fault.detail().to_string());
         } else {
             progress.warn(&format!(
-                "the library's own `{item}` {what}: {fault}; report it to its developers"
+                "the library's own `{item}` {what}: {}; report it to its developers",
+                fault.detail()
             ));
         }
     }

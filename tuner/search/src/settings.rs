@@ -118,7 +118,7 @@ pub fn search(
         let found = ordered::minimise(&space, &known, &mut |values| -> anyhow::Result<f64> {
             if jobs
                 .budget
-                .search_exhausted(search.trials.trial_seconds * 2.0 * CONFIRMING as f64)
+                .search_exhausted(search.trials.trial_seconds() * 2.0 * CONFIRMING as f64)
             {
                 return Ok(f64::INFINITY);
             }
@@ -225,7 +225,7 @@ pub fn screen(
 ) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
     let jobs = trials.parts.jobs;
     shared_launches::screen(trials, groups, present, |trials| {
-        let confirming = trials.trial_seconds * 2.0 * CONFIRMING as f64;
+        let confirming = trials.trial_seconds() * 2.0 * CONFIRMING as f64;
         let has_room = !jobs.budget.search_exhausted(confirming);
         if !has_room {
             jobs.progress

@@ -202,7 +202,7 @@ pub fn screen(
         .map(|trial| trial.into_iter().map(member).collect())
         .collect();
     let screened = shared_launches::screen(launches, groups, present, |launches| {
-        let confirming = launches.trial_seconds * (1 + (1 + PLACES) * CONFIRMING) as f64;
+        let confirming = launches.trial_seconds() * (1 + (1 + PLACES) * CONFIRMING) as f64;
         let has_room = !jobs.budget.search_exhausted(confirming);
         if !has_room {
             jobs.progress

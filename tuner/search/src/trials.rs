@@ -75,8 +75,19 @@ pub struct Trials<'s, 'a> {
     /// True if only the targets are measured.
     alone: bool,
     launches: usize,
-    /// Seconds of the longest launch so far.
-    pub(super) trial_seconds: f64,
+    /// Seconds of each launch so far.
+    trial_seconds: Vec<f64>,
+}
+
+impl Trials<'_, '_> {
+    /// Seconds that a launch is expected to take: the middle one of those so far, or the shorter of the two in the middle. A launch beside which
+    /// another program ran takes several times as long, and must not end the search.
+    pub(super) fn trial_seconds(&self) -> f64 {
+        let mut seconds = self.trial_seconds.clone();
+        seconds.sort_unstable_by(f64::total_cmp);
+        let middle = seconds.len().saturating_sub(1) / 2;
+        seconds.get(middle).copied().unwrap_or(0.0)
+    }
 }
 
 /// The reason why a launch gives no times for its settings.
@@ -105,7 +116,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             touched: None,
             alone: false,
             launches: 0,
-            trial_seconds: 0.0,
+            trial_seconds: Vec::new(),
         }
     }
 
@@ -217,7 +228,7 @@ impl<'s, 'a> Trials<'s, 'a> {
         };
         session.finish()?;
         let seconds = outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() + self.parts.jobs.launch_seconds();
-        self.trial_seconds = self.trial_seconds.max(seconds);
+        self.trial_seconds.push(seconds);
         let mut times = Times::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
             for item in &block.items {
@@ -225,7 +236,7 @@ impl<'s, 'a> Trials<'s, 'a> {
                     if !assignments.is_empty() {
                         return Ok(Err(Refusal {
                             what: fault.kind(),
-                            detail: fault.to_string(),
+                            detail: fault.detail().to_string(),
                             ended_the_job: false,
                             collective: Subject::timed_by(item).collective(),
                         }));

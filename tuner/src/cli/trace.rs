@@ -98,4 +98,6 @@ pub enum TraceFormat {
     Text,
     /// JSON for programs; with `--events` a line for each event.
     Json,
+    /// The counters that rules of `kilter advise` read, a line each.
+    Counters,
 }

@@ -1,4 +1,4 @@
-//! `kilter advise`: statistics that a library printed, and what follows from them.
+//! `kilter advise`: statistics that a library printed, profiles and traces, and what follows from them.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use kilter_advise::listing::Listing;
 use kilter_advise::{formats, judge, render, rules};
-
 use kilter_profiling::{counters, store};
+use kilter_tracing::matching;
 
-use super::{Status, print};
+use super::{Status, print, trace};
 use crate::cli::{Advise, AdviseFormat};
 
 /// Bytes that a file may have: it is read into memory as a whole.
@@ -24,16 +24,7 @@ pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
     }
     let mut listings = Vec::new();
     for path in &typed.files {
-        if store::is_profile(path) {
-            let counters = counters::text(&store::read(path)?);
-            listings.extend(
-                formats::read(&counters, &name(path))?
-                    .into_iter()
-                    .map(Listing::without_lines),
-            );
-        } else {
-            listings.extend(formats::read(&text(path)?, &name(path))?);
-        }
+        listings.extend(of_file(path)?);
     }
     let judged = judge(&all, &formats::joined(listings));
     print(&match typed.format {
@@ -46,6 +37,20 @@ pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
     } else {
         Status::Violations
     })
+}
+
+/// The listings of a file that a library printed, of a profile, or of the directory of a trace.
+fn of_file(path: &Path) -> anyhow::Result<Vec<Listing>> {
+    let counters = if path.is_dir() {
+        let trace = trace::read(path)?;
+        kilter_tracing::counters::text(&trace, &matching::matches(&trace))
+    } else if store::is_profile(path) {
+        counters::text(&store::read(path)?)
+    } else {
+        return Ok(formats::read(&text(path)?, &name(path))?);
+    };
+    let listings = formats::read(&counters, &name(path))?;
+    Ok(listings.into_iter().map(Listing::without_lines).collect())
 }
 
 /// Name of a file in messages.
@@ -182,6 +187,13 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
         assert!(!store::is_profile(&other));
         let error = format!("{:#}", run(&typed(&[&other], &[])).unwrap_err());
         assert!(error.contains("no line of it is of a known listing"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_a_trace_and_one_without_ranks_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = format!("{:#}", run(&typed(&[directory.path()], &[])).unwrap_err());
+        assert!(error.contains(&*directory.path().to_string_lossy()), "{error}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use kilter_profiling::places;
 use kilter_protocol::trace::{DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE, WhenFull};
 use kilter_tracing::job::{self, Job};
 use kilter_tracing::trace::Trace;
-use kilter_tracing::{events, gather, matching, perfetto, summary, text};
+use kilter_tracing::{counters, events, gather, matching, perfetto, summary, text};
 
 use super::traced::{self, Programs};
 use super::{Status, print};
@@ -36,6 +36,10 @@ fn show(typed: &TraceShow) -> anyhow::Result<Status> {
         print(&rendered(&trace, typed.format)?)?;
         return Ok(Status::Holds);
     }
+    ensure!(
+        typed.format != TraceFormat::Counters,
+        "--format: counters are sums over events; allowed with --events: text, json"
+    );
     if let Some(rank) = typed.rank {
         ensure!(
             trace.rank(rank).is_some(),
@@ -50,10 +54,11 @@ fn show(typed: &TraceShow) -> anyhow::Result<Status> {
 }
 
 fn rendered(trace: &Trace, format: TraceFormat) -> anyhow::Result<String> {
-    let summary = summary::of(trace, &matching::matches(trace));
+    let matches = matching::matches(trace);
     Ok(match format {
-        TraceFormat::Text => text::text(&summary),
-        TraceFormat::Json => summary::json(&summary)?,
+        TraceFormat::Text => text::text(&summary::of(trace, &matches)),
+        TraceFormat::Json => summary::json(&summary::of(trace, &matches))?,
+        TraceFormat::Counters => counters::text(trace, &matches),
     })
 }
 

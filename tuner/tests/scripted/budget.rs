@@ -79,3 +79,21 @@ fn with_seconds_enough_nothing_is_only_screened() {
     assert!(count(&run, Outcome::Violated) > 0);
     assert!(run.seconds < 3600.0, "{}", run.seconds);
 }
+
+/// One launch that takes long, for what it tries or for what runs beside it, says little of the others: the search goes on.
+#[test]
+fn a_slow_launch_does_not_end_the_search() {
+    let library = slow_reduce(|call| call.is("good", "1"))
+        .setting("bad", "0", &["1"])
+        .setting("good", "0", &["1"])
+        .cost("allreduce", |call, usual| if call.is("bad", "1") { 3.0 } else { usual });
+    let run = tune(library, &format!("{REDUCE} --only parameters --budget 60"));
+    assert!(is_mended(&run, SLOW), "{}", unfixed(&run, SLOW));
+    assert_eq!(changes(&run), ["good=1"]);
+    let ended = run
+        .report
+        .warnings
+        .iter()
+        .filter(|text| text.contains("before every launch setting"));
+    assert_eq!(ended.count(), 0);
+}

@@ -8,10 +8,11 @@
 //! * [`matching`]: sends and the receives that took their messages.
 //! * [`summary`]: its numbers, as [`text`] and JSON render them.
 //! * [`events`]: every event on a line.
-//! * [`perfetto`]: export to the Perfetto viewer. [`detectable`]: what `kilter detect` reads.
+//! * [`perfetto`]: export to the Perfetto viewer. [`detectable`]: what `kilter detect` reads. [`counters`]: what `kilter advise` does.
 //!
 //! It records nothing itself: `plugins/tracer` does.
 
+pub mod counters;
 pub mod detectable;
 pub mod events;
 pub mod gather;

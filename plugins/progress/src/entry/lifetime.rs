@@ -64,7 +64,7 @@ unsafe fn init_thread(argc: *mut c_int, argv: Argv, required: c_int, told: *mut 
 unsafe fn initialise(call: impl FnOnce(Option<(c_int, *mut c_int)>) -> c_int) -> c_int {
     let (mut settings, mut wrong) = match Settings::from(environment::variable) {
         Ok(settings) => (settings, None),
-        Err(reason) => (Settings::off(), Some(reason)),
+        Err(wrong) => (Settings::off(), Some(wrong.to_string())),
     };
     let (level, mut provided) = (constants::thread_multiple(), UNTOLD);
     let is_wanted = settings.mode != Mode::Off && !settings.is_refused_on(cpus::online());

@@ -76,6 +76,15 @@ pub(crate) fn stop() {
     ACTIVE.store(std::ptr::null_mut(), Ordering::SeqCst);
 }
 
+/// A rank without a file for its trace.
+#[derive(Debug, thiserror::Error)]
+#[error("rank {rank}: `{}` cannot be made: {source}; name a directory that every node can write to, on a disk with space", path.display())]
+pub(crate) struct NoFile {
+    rank: u32,
+    path: PathBuf,
+    source: io::Error,
+}
+
 /// The rank, as its files say it.
 pub(crate) struct Identity<'r> {
     pub(crate) rank: u32,
@@ -89,7 +98,7 @@ pub(crate) struct Identity<'r> {
 
 impl Trace {
     /// Makes the file. The error names it. `first` is a moment before MPI was initialised: two readings of both clocks tell the length of a tick.
-    pub(crate) fn new(settings: settings::Trace, identity: &Identity<'_>, first: Moment) -> Result<Trace, String> {
+    pub(crate) fn new(settings: settings::Trace, identity: &Identity<'_>, first: Moment) -> Result<Trace, NoFile> {
         let host: String = identity
             .host
             .chars()
@@ -97,12 +106,10 @@ impl Trace {
             .collect();
         let name = format!("rank-{}.{host}.{}.{EXTENSION}", identity.rank, identity.process);
         let path = settings.directory.join(name);
-        let words = file::create(&path, settings.limit).map_err(|error: io::Error| {
-            format!(
-                "rank {}: `{}` cannot be made: {error}; name a directory that every node can write to, on a disk with space",
-                identity.rank,
-                path.display()
-            )
+        let words = file::create(&path, settings.limit).map_err(|source| NoFile {
+            rank: identity.rank,
+            path: path.clone(),
+            source,
         })?;
         let now = Moment::now();
         let real_ns = clock::real_nanoseconds().wrapping_sub(now.nanoseconds().wrapping_sub(first.nanoseconds()));

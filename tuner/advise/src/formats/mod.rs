@@ -3,9 +3,11 @@
 mod call_profile;
 mod intel_aps;
 mod kilter_profile;
+mod kilter_trace;
 mod mpich_algorithms;
 mod mpt_stats;
 mod openmpi_spc;
+pub mod recorded;
 mod ucx_stats;
 
 use crate::listing::{Found, Listing, MOST_COUNTERS};
@@ -40,9 +42,8 @@ pub static FORMATS: &[&Format] = &[
     &ucx_stats::FORMAT,
     &intel_aps::FORMAT,
     &kilter_profile::FORMAT,
+    &kilter_trace::FORMAT,
 ];
-
-pub use kilter_profile::HEAD as PROFILE_HEAD;
 
 /// A file that has no statistics.
 #[derive(Debug, thiserror::Error)]

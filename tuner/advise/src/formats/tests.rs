@@ -39,6 +39,11 @@ const SAMPLES: &[(&str, &str, &str)] = &[
         "kilter-profile.txt",
         include_str!("../../samples/kilter-profile.txt"),
     ),
+    (
+        "kilter-trace",
+        "kilter-trace.txt",
+        include_str!("../../samples/kilter-trace.txt"),
+    ),
 ];
 
 /// The value of a counter of a process, with its unit and line.

@@ -179,6 +179,18 @@ fn profile(counters: &[(&str, f64)]) -> String {
     text
 }
 
+/// Counters of a trace of a rank that runs for 100 s: name, value.
+fn trace(counters: &[(&str, f64)]) -> String {
+    let lines = counters.iter().map(|(name, value)| {
+        let is_time = [".spent", ".late", ".held"].iter().any(|end| name.ends_with(end));
+        format!("{name}\t{value}\t{}\n", if is_time { "s" } else { "" })
+    });
+    format!(
+        "kilter trace counters\nrank 0\njob time\t100\ts\n{}",
+        lines.collect::<String>()
+    )
+}
+
 /// For each rule a listing on which it gives advice, and one of the same form on which it does not.
 fn cases() -> Vec<(&'static str, String, String)> {
     let retries = |name: &'static str| (mpt(&[(name, 3)]), mpt(&[]));
@@ -358,6 +370,102 @@ fn cases() -> Vec<(&'static str, String, String)> {
             "PROFILE_UNEVEN_WORK",
             profile(&[("computation.spent", 90.0)]),
             profile(&[("computation.spent", 55.0)]),
+        ),
+        (
+            "TRACE_LATE_SENDERS",
+            trace(&[
+                ("receives at step (a.c:1).late", 3.0),
+                ("messages from 1 to 0.late", 3.0),
+            ]),
+            trace(&[
+                ("receives at step (a.c:1).late", 1.0),
+                ("messages from 1 to 0.late", 1.0),
+            ]),
+        ),
+        (
+            "TRACE_LATE_RECEIVERS",
+            trace(&[("sends at step (a.c:1).held", 3.0)]),
+            trace(&[("sends at step (a.c:1).held", 1.0)]),
+        ),
+        (
+            "TRACE_JOINABLE_MESSAGES",
+            trace(&[
+                ("short messages at step.joinable", 1000.0),
+                ("short messages.spent", 1.0),
+            ]),
+            trace(&[
+                ("short messages at step.joinable", 999.0),
+                ("short messages.spent", 1.0),
+            ]),
+        ),
+        (
+            "TRACE_BCASTS_IN_TURN",
+            trace(&[
+                ("MPI_Bcast of each rank in turn at step.times", 1.0),
+                ("MPI_Bcast of each rank in turn at step.spent", 1.0),
+            ]),
+            trace(&[("MPI_Reduce of each rank in turn at step.times", 1.0)]),
+        ),
+        (
+            "TRACE_GATHERS_IN_TURN",
+            trace(&[
+                ("MPI_Scatter of each rank in turn at step.times", 1.0),
+                ("MPI_Scatter of each rank in turn at step.spent", 1.0),
+            ]),
+            trace(&[("MPI_Bcast of each rank in turn at step.times", 1.0)]),
+        ),
+        (
+            "TRACE_REDUCES_IN_TURN",
+            trace(&[
+                ("MPI_Reduce of each rank in turn at step.times", 1.0),
+                ("MPI_Reduce of each rank in turn at step.spent", 1.0),
+            ]),
+            trace(&[("MPI_Bcast of each rank in turn at step.times", 1.0)]),
+        ),
+        (
+            "TRACE_REDUCE_THEN_BCAST",
+            trace(&[
+                ("MPI_Reduce then MPI_Bcast at step.times", 1.0),
+                ("MPI_Reduce then MPI_Bcast at step.spent", 1.0),
+            ]),
+            trace(&[("MPI_Gather then MPI_Bcast at step.times", 1.0)]),
+        ),
+        (
+            "TRACE_GATHER_THEN_BCAST",
+            trace(&[
+                ("MPI_Gather then MPI_Bcast at step.times", 1.0),
+                ("MPI_Gather then MPI_Bcast at step.spent", 1.0),
+            ]),
+            trace(&[("MPI_Reduce then MPI_Bcast at step.times", 1.0)]),
+        ),
+        (
+            "TRACE_REDUCE_THEN_SCATTER",
+            trace(&[
+                ("MPI_Reduce then MPI_Scatter at step.times", 1.0),
+                ("MPI_Reduce then MPI_Scatter at step.spent", 1.0),
+            ]),
+            trace(&[("MPI_Reduce then MPI_Bcast at step.times", 1.0)]),
+        ),
+        (
+            "TRACE_BARRIERS_BEFORE_COLLECTIVES",
+            trace(&[
+                ("MPI_Barrier before MPI_Allreduce at step.times", 10.0),
+                ("MPI_Barrier before MPI_Allreduce at step.spent", 1.0),
+            ]),
+            trace(&[
+                ("MPI_Barrier before MPI_Allreduce at step.times", 9.0),
+                ("MPI_Barrier before MPI_Allreduce at step.spent", 1.0),
+            ]),
+        ),
+        (
+            "TRACE_POLLS",
+            trace(&[("MPI_Iprobe at step.polls", 10_000.0)]),
+            trace(&[("MPI_Iprobe at step.polls", 9_999.0)]),
+        ),
+        (
+            "TRACE_WILD_CARDS",
+            trace(&[("receives of anybody at step.of one", 100.0)]),
+            trace(&[("receives of anybody at step.calls", 100.0)]),
         ),
         ("APS_UNEVEN_RANKS", ranks(&[50.0, 5.0]), ranks(&[50.0, 45.0])),
     ]

@@ -29,6 +29,16 @@ impl BlockOutcome {
         let sample = Sample::new(self.samples.get(item)?.seconds.clone());
         sample.ok().map(|sample| sample.median())
     }
+
+    /// Items that did not fail and have no valid repetition.
+    pub fn untimed(&self) -> impl Iterator<Item = &String> {
+        let of_item =
+            |(item, samples): (&_, &ItemSamples)| samples.seconds.is_empty() && !self.failed.contains_key(item);
+        self.samples
+            .iter()
+            .filter(move |one| of_item(*one))
+            .map(|(item, _)| item)
+    }
 }
 
 /// Samples of one item in one block.

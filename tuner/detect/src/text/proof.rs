@@ -57,7 +57,7 @@ fn gain(measured: &Measured, instances: usize) -> String {
         return "not decided by so few launches; raise --budget".to_owned();
     }
     match measured.replacements.first() {
-        Some(library) if library.comparison.ratio < 1.0 => {
+        Some(library) if library.comparison.ratio_ci.1 < 1.0 => {
             "none: the library's collective is slower: leave it".to_owned()
         }
         _ => "none that counts: leave it".to_owned(),
@@ -116,5 +116,8 @@ mod tests {
         assert!(gain(&open, 10).starts_with("not decided"));
         let slower = measured(vec![side("MPI_Bcast", 0.004, Outcome::Holds)]);
         assert_eq!(gain(&slower, 10), "none: the library's collective is slower: leave it");
+        // 0.98, 0.93 to 1.03: as slow.
+        let alike = measured(vec![side("MPI_Bcast", 0.00204, Outcome::Holds)]);
+        assert_eq!(gain(&alike, 10), "none that counts: leave it");
     }
 }

@@ -57,6 +57,9 @@ pub enum WhenFull {
 }
 
 impl WhenFull {
+    /// All of them.
+    pub const ALL: [WhenFull; 2] = [WhenFull::Stop, WhenFull::Ring];
+
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -64,13 +67,5 @@ impl WhenFull {
             WhenFull::Stop => "stop",
             WhenFull::Ring => "ring",
         }
-    }
-
-    /// From the word.
-    #[must_use]
-    pub fn of(word: &str) -> Option<WhenFull> {
-        [WhenFull::Stop, WhenFull::Ring]
-            .into_iter()
-            .find(|when| when.word() == word)
     }
 }

@@ -13,6 +13,10 @@ use super::items::{bound_id, item};
 use crate::target::Target;
 use crate::trials::{self, Purpose};
 
+/// Seconds of a block's repetitions in multiples of the usual ones, try by try: where other programs run, no repetition of an item may be
+/// valid in the usual time, and without the default's nothing else in the block says anything.
+const PATIENCE: [f64; 3] = [1.0, 4.0, 16.0];
+
 /// One job, restarted when a candidate takes it down.
 pub(super) struct Job<'r, 'c, 'a> {
     contests: &'r Contests<'c, 'a>,
@@ -61,7 +65,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     }
 
     /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
-    /// the rest is measured again in a new job.
+    /// the rest is measured again in a new job. What has no valid repetition is measured again, with all others and more patience.
     pub(super) fn measure(
         &mut self,
         target: &Target,
@@ -71,7 +75,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         let parts = self.contests.parts;
         let repetitions =
             trials::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
+        let mut patience = PATIENCE.into_iter().peekable();
         loop {
+            let factor = patience.peek().copied().unwrap_or(1.0);
             let mut items = vec![item(target, None)];
             items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
             let is_put_away =
@@ -83,7 +89,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             let block = Block {
                 seed: plan::derived_seed(parts.jobs.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
                 repetitions: Repetitions {
-                    seconds: repetitions.seconds * items.len() as f64,
+                    seconds: factor * repetitions.seconds * items.len() as f64,
                     ..repetitions
                 },
                 items,
@@ -103,12 +109,17 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                             // At another size it may leave what the default leaves.
                             let id = put_away_as(item, target);
                             parts.jobs.progress.note(&format!("`{id}` is no candidate: {fault}"));
-                            parts.quarantine.add(&id, fault.kind(), &fault.to_string());
+                            parts.quarantine.add(&id, fault.kind(), &fault.detail().to_string());
                         } else {
                             parts.quarantine.add_failed(item, fault, &parts.jobs.progress);
                         }
                     }
-                    return Ok(outcome);
+                    patience.next();
+                    let again = patience.peek().map(|next| next / factor * outcome.seconds);
+                    let affords = again.is_some_and(|seconds| !parts.jobs.budget.search_exhausted(seconds));
+                    if !affords || outcome.untimed().next().is_none() {
+                        return Ok(outcome);
+                    }
                 }
                 Err(SessionError::Job(failure)) => {
                     self.session = None;
