@@ -58,15 +58,20 @@ pub fn prove(jobs: &Jobs<'_>, trace: &Trace, detection: &mut Detection) -> anyho
     let most = jobs.site.options.launches.min(MOST_LAUNCHES);
     let mut noise_seconds = 0.0;
     jobs.progress.phase("the messages beside collectives", most as u64 + 1);
+    let mut ended_by_budget = false;
     for launch in 0..=most {
         let begun = jobs.budget.spent_seconds();
         measure(jobs, launch, &mut subjects, detection, &mut noise_seconds)?;
         let took = jobs.budget.spent_seconds() - begun;
-        if subjects.is_empty() || jobs.budget.spent_seconds() + took > jobs.site.options.budget_seconds {
+        if subjects.is_empty() {
+            break;
+        }
+        if launch < most && jobs.budget.spent_seconds() + took > jobs.site.options.budget_seconds {
+            ended_by_budget = true;
             break;
         }
     }
-    conclude(jobs, subjects, detection, noise_seconds);
+    conclude(jobs, subjects, detection, noise_seconds, ended_by_budget);
     detection.findings.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
     Ok(())
 }
@@ -256,7 +261,13 @@ fn measure(
 }
 
 /// Judges all pairs of the run together.
-fn conclude(jobs: &Jobs<'_>, subjects: Vec<Subject>, detection: &mut Detection, noise_seconds: f64) {
+fn conclude(
+    jobs: &Jobs<'_>,
+    subjects: Vec<Subject>,
+    detection: &mut Detection,
+    noise_seconds: f64,
+    ended_by_budget: bool,
+) {
     let mut pairs = Vec::new();
     let mut sides = Vec::new();
     for (at, subject) in subjects.iter().enumerate() {
@@ -291,12 +302,18 @@ fn conclude(jobs: &Jobs<'_>, subjects: Vec<Subject>, detection: &mut Detection, 
                 instance: subject.typical.instance,
                 bytes: subject.bytes,
                 launches: subject.medians.get(BY_HAND).map_or(0, Vec::len),
+                ended_by_budget,
                 schedule_seconds: replacements[0].comparison.seconds,
                 is_shown: subject.typical.is_shown,
                 replacements,
                 failed: subject.failed,
             })),
-            None => Proof::NotMeasured("the budget ended before a launch that compares; raise --budget".to_owned()),
+            None if ended_by_budget => {
+                Proof::NotMeasured("the budget ended before a launch that compares; raise --budget".to_owned())
+            }
+            None => {
+                Proof::NotMeasured("no launch has valid times of all sides; end what else runs on the hosts".to_owned())
+            }
         };
         detection.findings[subject.finding].proof = Some(proof);
     }

@@ -22,6 +22,8 @@ pub struct Measured {
     pub bytes: u64,
     /// Launches that the comparisons rest on.
     pub launches: usize,
+    /// True if the budget ended before all launches were made.
+    pub ended_by_budget: bool,
     /// The messages, without the pauses and the copies of the program: median of the launches' medians, in seconds.
     pub schedule_seconds: f64,
     /// True if the data of the messages show that they do what the collective does.

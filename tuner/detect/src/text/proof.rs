@@ -54,7 +54,12 @@ fn gain(measured: &Measured, instances: usize) -> String {
     }
     let is_open = |side: &Side| !matches!(side.comparison.verdict, Outcome::Holds | Outcome::Violated);
     if measured.replacements.iter().any(is_open) {
-        return "not decided by so few launches; raise --budget".to_owned();
+        let advice = if measured.ended_by_budget {
+            "raise --budget"
+        } else {
+            "measure again on a quieter machine"
+        };
+        return format!("not decided by {}; {advice}", count(measured.launches, "launch"));
     }
     match measured.replacements.first() {
         Some(library) if library.comparison.ratio_ci.1 < 1.0 => {
@@ -93,6 +98,7 @@ mod tests {
             instance: 0,
             bytes: 4096,
             launches: 8,
+            ended_by_budget: true,
             schedule_seconds: 0.002,
             is_shown: true,
             replacements,
@@ -111,9 +117,15 @@ mod tests {
             "10.0 ms a run by bcast.binomial: 10 times 1.00 ms, without the waiting of the program"
         );
         assert!((both.gain_seconds(10) - 0.01).abs() < 1e-12);
-        let open = measured(vec![side("MPI_Bcast", 0.0015, Outcome::Undecided)]);
+        let mut open = measured(vec![side("MPI_Bcast", 0.0015, Outcome::Undecided)]);
         assert_eq!(open.gain_seconds(10), 0.0);
-        assert!(gain(&open, 10).starts_with("not decided"));
+        assert_eq!(gain(&open, 10), "not decided by 8 launches; raise --budget");
+        // No budget buys more launches than the command makes.
+        open.ended_by_budget = false;
+        assert_eq!(
+            gain(&open, 10),
+            "not decided by 8 launches; measure again on a quieter machine"
+        );
         let slower = measured(vec![side("MPI_Bcast", 0.004, Outcome::Holds)]);
         assert_eq!(gain(&slower, 10), "none: the library's collective is slower: leave it");
         // 0.98, 0.93 to 1.03: as slow.
