@@ -199,12 +199,15 @@ proptest! {
         check(reduce, &tree, Collective::Reduce, true, Confidence::Certain);
     }
 
+    /// Messages that are drawn may by chance be those of a gather, once: of such a finding nothing but that it is possible is said.
     #[test]
-    fn drawn_messages_of_new_data_are_nothing(
+    fn drawn_messages_of_new_data_are_possible_at_most(
         messages in proptest::collection::vec((0..6_u32, 0..6_u32, 1..7_usize, 0..2_i32, 0..12_usize, 0..12_usize), 20..160)
     ) {
         let detection = detect(&on_world(6, &|rank: &mut Rank| exchange(rank, &messages)));
-        let shown: Vec<String> = detection.findings.iter().map(crate::table::shown).collect();
+        let found = detection.findings.iter();
+        let more = found.filter(|one| one.confidence > Confidence::Possible || one.instances.len() > 1);
+        let shown: Vec<String> = more.map(crate::table::shown).collect();
         prop_assert!(shown.is_empty(), "{:#?}", shown);
     }
 }
