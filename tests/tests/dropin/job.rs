@@ -151,13 +151,10 @@ impl Mpi {
         let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kilter_{name}_{}", self.label()));
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         if !built.contains_key(&output) {
-            compile_with(
-                self,
-                wrapper,
-                &source(&format!("tests/dropin/{file}")),
-                options,
-                &output,
-            );
+            // Two test programs that run beside each other may build the same one, and either may be running it.
+            let own = output.with_file_name(format!("kilter_{name}_{}.{}", self.label(), std::process::id()));
+            compile_with(self, wrapper, &source(&format!("tests/dropin/{file}")), options, &own);
+            std::fs::rename(&own, &output).unwrap_or_else(|error| panic!("{}: {error}", output.display()));
             built.insert(output.clone(), ());
         }
         output
