@@ -208,13 +208,19 @@ impl Dependence {
         if !self.is_found() {
             return seconds.to_vec();
         }
+        let logarithms = seconds.iter().map(|seconds| seconds.max(SHORTEST_SECONDS).ln());
+        self.means(launches, logarithms).into_iter().map(f64::exp).collect()
+    }
+
+    /// The mean of each unit, in the order of the units; `launches[i]` is the launch of the i-th value.
+    fn means(&self, launches: &[usize], values: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut units: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-        for (unit, seconds) in self.units(launches).into_iter().zip(seconds) {
+        for (unit, value) in self.units(launches).into_iter().zip(values) {
             let (sum, count) = units.entry(unit).or_default();
-            *sum += seconds.max(SHORTEST_SECONDS).ln();
+            *sum += value;
             *count += 1.0;
         }
-        units.values().map(|(sum, count)| (sum / count).exp()).collect()
+        units.values().map(|(sum, count)| sum / count).collect()
     }
 
     /// The mean log ratio of a cell with these launches, where its units are too few for a test of ranks.
@@ -227,9 +233,7 @@ impl Dependence {
                 Unit::InTime(_) => Mean::of_launches(&ratios.logarithms),
             };
         }
-        let of_ratios: Vec<f64> = ratios.logarithms.iter().map(|logarithm| logarithm.exp()).collect();
-        let units = self.group(&ratios.launches, &of_ratios);
-        let logarithms: Vec<f64> = units.into_iter().map(f64::ln).collect();
+        let logarithms = self.means(&ratios.launches, ratios.logarithms.iter().copied());
         let correlation = match self.unit {
             Unit::Launch | Unit::Allocation { .. } => 0.0,
             Unit::InTime(_) => length::MOST,
