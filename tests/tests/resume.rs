@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use kilter_tests::{kilter, processes_with, program, report, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+/// Interval of looks at the database and at processes: a rank that measures needs the core that looking would take.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// Rows of samples, with their contents.
 fn samples(database: &Path) -> Vec<(i64, Vec<u8>)> {
@@ -97,7 +101,7 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
             if samples(&database).len() >= known.len() + further {
                 break None;
             }
-            std::thread::yield_now();
+            std::thread::sleep(LOOK);
         };
         if let Some(status) = ended {
             let mut text = String::new();
@@ -113,7 +117,7 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         child.wait().unwrap();
         // The job dies with the tuner, by itself; the store is what the tuner had written.
         while !processes_with(&marker).is_empty() {
-            std::thread::yield_now();
+            std::thread::sleep(LOOK);
         }
         let now = samples(&database);
         assert!(

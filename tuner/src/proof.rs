@@ -282,7 +282,8 @@ fn conclude(
             }
         }
     }
-    let judged = judge(&pairs, &jobs.site.rule(noise_seconds));
+    let rule = jobs.site.rule(noise_seconds);
+    let judged = judge(&pairs, &rule);
     let mut replacements: BTreeMap<usize, Vec<Side>> = BTreeMap::new();
     for ((at, id), comparison) in sides.into_iter().zip(judged) {
         let function = detection.findings[subjects[at].finding].collective.function(false);
@@ -293,6 +294,7 @@ fn conclude(
                 id.to_owned()
             },
             seconds: comparison.right_seconds,
+            smallest_seconds: rule.floor_seconds(comparison.right_seconds),
             comparison,
         });
     }

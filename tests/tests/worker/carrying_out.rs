@@ -1,5 +1,6 @@
 //! Everything that a plan can ask for is carried out with right data (the worker checks every byte) and timed.
 
+use kilter_algorithms::mockup::{self, Mockup};
 use kilter_algorithms::{Collective, registry};
 use kilter_protocol::plan::{Block, Implementation, Item, Root, Wait};
 
@@ -79,8 +80,21 @@ fn algorithms(ranks: usize) -> Vec<Block> {
     blocks.into()
 }
 
+/// Mock-ups that pad, on volumes that no number of ranks divides.
+fn padded(ranks: usize) -> Vec<Block> {
+    let blocks = [1, 1 + ranks as u64, 1 + 4099 * ranks as u64].map(|bytes| {
+        let pads = |row: &&Mockup| !row.collective.has_blocks() && row.calls.iter().any(|call| call.has_blocks());
+        let items = mockup::MOCKUPS.iter().filter(pads).map(|row| {
+            let calls: Vec<String> = row.calls.iter().map(|call| format!("{}(n)", call.name())).collect();
+            item(row.id, row.collective, bytes, &calls.join(" + "))
+        });
+        block(&format!("padded {bytes}"), items.collect())
+    });
+    blocks.into()
+}
+
 fn everything(ranks: usize) -> Vec<Block> {
-    [collectives(ranks), algorithms(ranks)].concat()
+    [collectives(ranks), algorithms(ranks), padded(ranks)].concat()
 }
 
 fn on_one_rank() {

@@ -114,6 +114,12 @@ impl Budget {
             .set(self.reserved_seconds.get() + seconds.min(most));
     }
 
+    /// Learns that the next proof takes about `seconds`: the search may spend what was reserved beyond that.
+    pub fn expect_proof(&self, seconds: f64) {
+        self.reserved_seconds
+            .set(self.reserved_seconds.get().min(seconds.max(0.0)));
+    }
+
     /// True if a search must end because it may not spend `further` seconds: the rest belongs to the proof, or to
     /// another step.
     #[must_use]
@@ -292,6 +298,21 @@ mod tests {
         pass(&now, 40.0);
         budget.reserve(10.0);
         assert_eq!(budget.search_seconds(), 0.0);
+    }
+
+    #[test]
+    fn a_proof_that_was_short_leaves_the_next_search_its_seconds() {
+        let (budget, now) = scripted(120.0);
+        pass(&now, 42.0);
+        budget.reserve(1.6 * 42.0);
+        assert!((budget.search_seconds() - 36.0).abs() < 1e-9);
+        pass(&now, 36.0 + 5.0);
+        assert_eq!(budget.search_seconds(), 0.0);
+        budget.expect_proof(10.0);
+        assert!((budget.search_seconds() - 27.0).abs() < 1e-9);
+        // A long one takes no more than was reserved.
+        budget.expect_proof(100.0);
+        assert!((budget.search_seconds() - 27.0).abs() < 1e-9);
     }
 
     #[test]

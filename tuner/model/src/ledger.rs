@@ -118,6 +118,15 @@ impl Ledger {
         self.enter(proposal, State::Confirmed);
     }
 
+    /// Credits a confirmed change with further targets: those that needed nothing else while it was in force. Without this it would be superfluous as
+    /// soon as other changes fix the targets for which it was confirmed.
+    pub fn credit<'t>(&mut self, change: &Change, targets: impl Iterator<Item = &'t String>) {
+        let its = |decision: &&mut Decision| decision.state == State::Confirmed && decision.change == *change;
+        if let Some(decision) = self.decisions.iter_mut().find(its) {
+            decision.fixes.extend(targets.cloned());
+        }
+    }
+
     /// Enters a change that is to be deployed. It replaces the selection for its cell that was chosen before.
     pub fn deploy(&mut self, proposal: Proposal) {
         if let Some(cell) = proposal.change.cell() {

@@ -21,6 +21,11 @@ pub struct Findings {
     pub evidence: BTreeMap<String, Evidence>,
     /// Candidates for whole launches that looked better and were not confirmed, by id.
     pub left_behind: Vec<(String, NotDeployed)>,
+    /// Targets whose bounds the medians under a confirmed change of whole launches met, although launches differed too much to confirm more
+    /// than its proposal says.
+    pub met: Vec<(Change, BTreeSet<String>)>,
+    /// Targets that need no selection, since the default met their bounds in a contest under the settings in force.
+    pub held: BTreeSet<String>,
 }
 
 /// Everything that was measured for a target.
@@ -60,6 +65,9 @@ impl Findings {
                     fixes: BTreeSet::from([name.clone()]),
                 });
             }
+            if choice.chosen.is_none() && choice.unfixed_because.is_none() && !target.bounds.is_empty() {
+                findings.held.insert(name.clone());
+            }
             let evidence = findings.evidence.entry(name).or_default();
             evidence.contest = Some(choice.contest);
             evidence.unfixed_because = choice.unfixed_because;
@@ -72,6 +80,8 @@ impl Findings {
     pub fn and(mut self, other: Findings) -> Findings {
         self.proposals.extend(other.proposals);
         self.left_behind.extend(other.left_behind);
+        self.met.extend(other.met);
+        self.held.extend(other.held);
         for (target, more) in other.evidence {
             let own = self.evidence.entry(target).or_default();
             own.launch_wide.extend(more.launch_wide);

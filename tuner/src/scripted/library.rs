@@ -8,6 +8,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 use kilter_protocol::overlap::Benchmark;
 use kilter_protocol::row::{Needs, Row, Rows};
+use kilter_protocol::schedule::Schedule;
 
 use super::call::{Call, Settings};
 use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
@@ -308,6 +309,12 @@ impl ScriptedLibrary {
             Some(cost) => cost(call, self.usual(call)),
             None => OWN * self.usual(call),
         }
+    }
+
+    /// Seconds of messages by hand, of which one follows the other.
+    pub(super) fn seconds_of_schedule(&self, schedule: &Schedule) -> f64 {
+        let bytes: u64 = schedule.messages.iter().map(|message| message.bytes).sum();
+        self.slower * (schedule.messages.len() as f64 * LATENCY + bytes as f64 * PER_BYTE)
     }
 
     fn usual(&self, call: &Call<'_>) -> f64 {

@@ -278,10 +278,15 @@ impl Playing {
                 }
             }
             Implementation::Overlap(overlap) => Ok(self.overlapped(overlap, item.bytes, settings)),
-            // The root of a linear schedule sends one message after the other.
             Implementation::Schedule(schedule) => {
-                let bytes: u64 = schedule.messages.iter().map(|message| message.bytes).sum();
-                Ok(schedule.messages.len() as f64 * LATENCY + bytes as f64 * PER_BYTE)
+                if let Some(collective) = item.task.collective()
+                    && let Some(ends) = self
+                        .library
+                        .fault_of(&self.call(&item.id, settings, collective, item.bytes))
+                {
+                    return Err(ends);
+                }
+                Ok(self.library.seconds_of_schedule(schedule))
             }
             Implementation::Among(among) => {
                 let inner = Item {

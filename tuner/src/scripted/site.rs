@@ -9,13 +9,14 @@ use clap::Parser as _;
 use super::library::ScriptedLibrary;
 use super::playing::{Jobs, VERSION};
 use crate::cli;
-use crate::{launcher, reporting};
+use crate::{launcher, proof, reporting};
 use kilter_bench::launch;
 use kilter_bench::launch::Bench;
 use kilter_bench::launch::other_load;
 use kilter_bench::launch::scripted::Scripted;
 use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::store::Store;
+use kilter_detect::{Detection, Trace};
 use kilter_model::config::guideline;
 use kilter_model::config::library::Library;
 use kilter_model::options::{Options, TuneOptions};
@@ -142,6 +143,29 @@ impl Site {
                 &found,
             ))
         })
+    }
+
+    /// `kilter detect --measure` with these further arguments, for what was detected in a trace: the findings with what was measured, the number
+    /// of jobs that were started, and seconds by the scripted clock.
+    pub fn prove(
+        &self,
+        trace: &Trace,
+        detection: &Detection,
+        arguments: &[&str],
+    ) -> anyhow::Result<(Detection, u64, f64)> {
+        let typed = [&["TRACE", "--measure"], arguments].concat();
+        let cli::Command::Detect(typed) = self.typed("detect", &typed)? else {
+            anyhow::bail!("`detect` is not read as such");
+        };
+        let options = crate::options::measuring(typed.measure)?;
+        let store = Store::open(&options.db)?;
+        let context = self.context(Box::new(self.bench()), &options, &store, arguments)?;
+        let before = context.jobs.run.launch_count()?;
+        let mut detection = detection.clone();
+        proof::prove(&context.jobs, trace, &mut detection)?;
+        context.jobs.run.finish()?;
+        let jobs = context.jobs.run.launch_count()? - before;
+        Ok((detection, jobs, context.jobs.budget.spent_seconds()))
     }
 
     /// The database.

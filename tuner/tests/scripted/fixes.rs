@@ -1,5 +1,7 @@
 //! A violated guideline and what mends it.
 
+use std::cell::Cell;
+
 use kilter_model::not_deployed::NotDeployed;
 
 use super::*;
@@ -57,6 +59,33 @@ fn a_setting_that_is_not_needed_is_left_out() {
     let run = tune(library, REDUCE);
     assert_eq!(changes(&run).len(), 1, "{:?}", changes(&run));
     assert!(is_mended(&run, SLOW));
+}
+
+/// `x=1` mends Reduce at both sizes. An algorithm mends 1024 B as well, and there it is faster. At 4096 B the launches that confirm `x=1` differ
+/// so much that nothing is confirmed, although their median meets the bound, and in the contest under `x=1` nothing else is needed.
+#[test]
+fn a_setting_stays_for_a_cell_that_needs_nothing_else_under_it() {
+    let made = Cell::new(0);
+    let library = ScriptedLibrary::new()
+        .setting("x", "0", &["1"])
+        .cost("reduce", move |call, usual| {
+            if call.bytes == 1024 && call.algorithm == 2 {
+                return 0.3 * usual;
+            }
+            if !call.is("x", "1") {
+                return 4.0 * usual;
+            }
+            if call.bytes == 4096 && call.algorithm == 0 {
+                made.set(made.get() + 1);
+            }
+            // The first such launch screens, the next five confirm.
+            let is_slow = call.bytes == 4096 && [3, 5].contains(&made.get());
+            if is_slow { 8.0 * usual } else { usual }
+        });
+    let run = tune(library, &format!("{REDUCE} --only parameters --rounds 1"));
+    assert_eq!(changes(&run), ["x=1", "MPI_Reduce at 1 KiB=reduce_algorithm=2"]);
+    assert!(is_mended(&run, SLOW));
+    assert_eq!(cell(&run, SLOW).fix.as_ref().unwrap().id, "x=1");
 }
 
 #[test]

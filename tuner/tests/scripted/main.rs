@@ -17,6 +17,7 @@ mod other_load;
 mod overlap;
 mod plugin;
 mod profile;
+mod proof;
 mod quarantine;
 mod replay;
 mod resume;

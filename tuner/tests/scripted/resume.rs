@@ -9,7 +9,7 @@ use kilter_bench::store::Store;
 use super::*;
 
 /// Copies a directory as it is at this moment.
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -26,10 +26,15 @@ fn library() -> ScriptedLibrary {
     slow_reduce(|call| call.algorithm == 2).setting("x", "0", &["1"])
 }
 
-/// This library, and after so many calls of Reduce what the disk then holds is kept in another directory: what a killed tuner leaves.
-fn killed_after(calls: usize, library: ScriptedLibrary, from: PathBuf, to: PathBuf) -> ScriptedLibrary {
+/// This library, and after so many calls of a collective what the disk then holds is kept in another directory: what a killed tuner leaves.
+pub(super) fn killed_after(
+    (calls, collective): (usize, &str),
+    library: ScriptedLibrary,
+    from: PathBuf,
+    to: PathBuf,
+) -> ScriptedLibrary {
     let made = Rc::new(Cell::new(0));
-    library.cost("reduce", move |_, seconds| {
+    library.cost(collective, move |_, seconds| {
         made.set(made.get() + 1);
         if made.get() == calls {
             copy(&from, &to);
@@ -49,7 +54,7 @@ fn jobs(site: &Site, arguments: &str) -> u64 {
 pub(super) fn killed(calls: usize, library: ScriptedLibrary, arguments: &str) -> (Run, tempfile::TempDir, u64) {
     let (home, left) = (directory(), directory());
     let place = home.path().join("site");
-    let library = killed_after(calls, library, place.clone(), left.path().to_path_buf());
+    let library = killed_after((calls, "reduce"), library, place.clone(), left.path().to_path_buf());
     let run = tune_at(&Site::new(&place, library).unwrap(), arguments);
     std::fs::remove_dir_all(&place).unwrap();
     copy(left.path(), &place);

@@ -142,11 +142,14 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         }
         let label = format!("after/{round}");
         let allotted = kilter_bench::budget::PROOF_SHARE * site.options.budget_seconds;
+        let begun = budget.spent_seconds();
         let deploying = Deploying::of(context);
         let proof = || deploy_and_verify(deploying, &label, &mut ledger, &mut tuned);
         budget.last_phase(PROOF, allotted, proof)?;
         let proof = || prove_overlap(deploying, &label, &mut ledger, &mut tuned);
         budget.last_phase(PROOF, allotted, proof)?;
+        // The next one has more to prove.
+        budget.expect_proof(NEXT_PROOF * (budget.spent_seconds() - begun));
         ledger.prove();
     }
     ledger.mark(&mut tuned.contests);
@@ -187,7 +190,11 @@ fn search_for_overlap(
 /// Share of the budget that the first verification may spend: the search and the proof need the rest.
 const FIRST_SHARE: f64 = 0.35;
 
-/// Parts of `tune` and their shares of the budget. The proof sets aside at least the seconds of the first verification, up to its share.
+/// Seconds that are set aside for the proof of a round over those of the proof before it.
+const NEXT_PROOF: f64 = 2.0;
+
+/// Parts of `tune` and their shares of the budget. The proof sets aside at least the seconds of the first verification, up to its
+/// share; that of a later round, twice what the one before took.
 pub const DIVISION: [(&str, f64); 3] = [
     (FIRST, FIRST_SHARE),
     (SEARCH, 1.0 - FIRST_SHARE - kilter_bench::budget::PROOF_SHARE),

@@ -115,6 +115,9 @@ fn enter(
     for_cells: Findings,
     (targets, contests): (&[Target], &mut Vec<Contest>),
 ) {
+    for (change, met) in &launch_wide.met {
+        ledger.credit(change, met.intersection(&for_cells.held));
+    }
     deploy_needed(ledger, progress, library, &mut launch_wide, &for_cells.proposals);
     let mut findings = launch_wide.and(for_cells);
     for target in targets.iter().filter(|target| target.cell().is_some()) {

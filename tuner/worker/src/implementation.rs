@@ -134,7 +134,9 @@ impl Recipe {
         }
         // Composed of plain calls: what the drop-in can run as well.
         if let (Some(target), Some(calls)) = (item.task.collective(), side.plain_calls()) {
-            let blocks = target.has_blocks() || side.has_blocks();
+            // A mock-up pads its data as in the drop-in.
+            let is_padded = mockup::of_calls(target, &calls).is_some();
+            let blocks = target.has_blocks() || side.has_blocks() && !is_padded;
             check_blocks(item.bytes, blocks, place)?;
             let problem = Problem::new(item.task, item.bytes, place, 0)?;
             self.add(plain(target, &calls, &problem, place)?, 1, &[problem]);
@@ -476,7 +478,7 @@ mod tests {
             (
                 Collective::Reduce,
                 31,
-                "reduce_scatter_block(n) + gather(n)",
+                "reduce_scatter_block(n) + allgather(n)",
                 "31 bytes cannot be divided into 3 blocks",
             ),
             (

@@ -41,6 +41,8 @@ pub struct Side {
     pub name: String,
     /// Median of the launches' medians, in seconds.
     pub seconds: f64,
+    /// Smallest difference from it that counts, in seconds.
+    pub smallest_seconds: f64,
     /// The messages (left) beside this replacement (right). Violated: the messages take longer.
     pub comparison: Comparison,
 }

@@ -65,7 +65,11 @@ fn gain(measured: &Measured, instances: usize) -> String {
         Some(library) if library.comparison.ratio_ci.1 < 1.0 => {
             "none: the library's collective is slower: leave it".to_owned()
         }
-        _ => "none that counts: leave it".to_owned(),
+        Some(library) => format!(
+            "less than the {} a time that would count: leave it",
+            seconds(library.smallest_seconds)
+        ),
+        None => "none: leave it".to_owned(),
     }
 }
 
@@ -79,6 +83,7 @@ mod tests {
         Side {
             name: name.to_owned(),
             seconds,
+            smallest_seconds: 0.05 * seconds,
             comparison: Comparison {
                 verdict,
                 ratio: 0.002 / seconds,
@@ -130,6 +135,9 @@ mod tests {
         assert_eq!(gain(&slower, 10), "none: the library's collective is slower: leave it");
         // 0.98, 0.93 to 1.03: as slow.
         let alike = measured(vec![side("MPI_Bcast", 0.00204, Outcome::Holds)]);
-        assert_eq!(gain(&alike, 10), "none that counts: leave it");
+        assert_eq!(
+            gain(&alike, 10),
+            "less than the 102 us a time that would count: leave it"
+        );
     }
 }

@@ -10,10 +10,16 @@ use crate::adaptive::Exploration;
 use crate::grid::{Grid, Position, ladder};
 
 /// Name and content.
-const KEPT: [(&str, &str); 1] = [(
-    "openmpi-4.1.4-vader-60s",
-    include_str!("kept/openmpi-4.1.4-vader-60s.json"),
-)];
+const KEPT: [(&str, &str); 2] = [
+    (
+        "openmpi-4.1.4-vader-60s",
+        include_str!("kept/openmpi-4.1.4-vader-60s.json"),
+    ),
+    (
+        "openmpi-4.1.4-vader-60s-quiet",
+        include_str!("kept/openmpi-4.1.4-vader-60s-quiet.json"),
+    ),
+];
 
 /// Whole picture of the measured cells, by the default sizes and computation times.
 fn filled(map: &Map) -> Map {

@@ -3,7 +3,7 @@
 //! The ratio is modelled as constant by stretches along one direction: sizes, computation times, or computation by communication. Dynamic
 //! programming finds the best division into at most [`MOST`] of them, by the sum of distances to the stretches' medians plus a price for
 //! each stretch. A stretch of sizes that is not uniform is divided once more, by time. Uniform stretches must cover most of the map
-//! ([`COVERED`]), else there is no pattern.
+//! ([`COVERED`]), or less of it with all large messages ([`COVERED_BELOW_LARGE`]), else there is no pattern.
 
 use super::Seen;
 use super::stretch::{Level, Stretch};
@@ -22,6 +22,8 @@ const ALIKE: f64 = 0.8;
 const FEWEST: usize = 4;
 /// Least share of the cells in uniform stretches.
 const COVERED: f64 = 0.6;
+/// The same where the stretch of the largest messages is uniform: it is what a program gains or loses most by, whatever short messages do.
+const COVERED_BELOW_LARGE: f64 = 0.4;
 
 /// A direction of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +65,10 @@ pub(super) fn fit(seen: &[Seen<'_>]) -> Option<Steps> {
     let best = along
         .into_iter()
         .reduce(|a, b| if b.worth() > a.worth() + 0.05 { b } else { a })?;
-    (best.covered >= COVERED).then_some(best)
+    let last = best.stretches.last();
+    let is_large_told = last.is_some_and(|last| last.axis() == Axis::Size && last.level != Level::Unlike);
+    let least = if is_large_told { COVERED_BELOW_LARGE } else { COVERED };
+    (best.covered >= least).then_some(best)
 }
 
 impl Steps {

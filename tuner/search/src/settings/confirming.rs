@@ -61,11 +61,8 @@ impl Search<'_, '_> {
                 .filter(is_improved)
                 .map(Target::name)
                 .collect();
-            let fixed: BTreeSet<String> = self
-                .fixed(|subject| median(times, subject))
-                .intersection(&improved)
-                .cloned()
-                .collect();
+            let met = self.fixed(|subject| median(times, subject));
+            let fixed: BTreeSet<String> = met.intersection(&improved).cloned().collect();
             let slowed = |subject: &Subject| {
                 let [before, after] = [&samples[0], times].map(|samples| median(samples, subject).unwrap_or(f64::NAN));
                 Slowed {
@@ -85,8 +82,10 @@ impl Search<'_, '_> {
                 let why = NotDeployed::CostsMore { seconds: -net_seconds };
                 self.refuse_finalist(&candidate_id, why);
             } else if gains > 0 && slowed.is_empty() {
+                let change = Change::of_launch(candidate.assignments.clone());
+                findings.met.push((change.clone(), met));
                 findings.proposals.push(Proposal {
-                    change: Change::of_launch(candidate.assignments.clone()),
+                    change,
                     fixes: fixed.difference(&fixed_before).cloned().collect(),
                 });
                 fixed_so_far.extend(fixed);
