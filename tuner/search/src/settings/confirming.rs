@@ -34,86 +34,78 @@ impl Search<'_, '_> {
         let mut configurations = vec![Vec::new()];
         configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
         let samples = self.trials.in_turn("confirm launch settings", &configurations)?;
-        let median = |times: &Samples, subject: &Subject| times.get(subject).map(Sample::median);
-        let rule = self
-            .trials
-            .parts
-            .jobs
-            .site
-            .rule(self.trials.parts.facts.noise_seconds());
-        let fixed_before = self.fixed(|subject| median(&samples[0], subject));
+        let untouched = &samples[0];
+        let fixed_before = self.fixed(|subject| median(untouched, subject));
         let mut fixed_so_far = fixed_before.clone();
-        for (position, (cost, candidate)) in finalists.iter().enumerate() {
-            let times = &samples[position + 1];
+        for ((cost, candidate), times) in finalists.iter().zip(&samples[1..]) {
             let candidate_id = id(&candidate.assignments);
             if times.is_empty() {
                 self.refuse_finalist(&candidate_id, self.failed(&candidate_id));
                 continue;
             }
-            let is_improved = |target: &&Target| {
-                let before_and_after = samples[0].get(&target.left).zip(times.get(&target.left));
-                before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
-            };
-            let improved: BTreeSet<String> = self
-                .trials
-                .targets
-                .iter()
-                .filter(is_improved)
-                .map(Target::name)
-                .collect();
-            let met = self.fixed(|subject| median(times, subject));
-            let fixed: BTreeSet<String> = met.intersection(&improved).cloned().collect();
-            let slowed = |subject: &Subject| {
-                let [before, after] = [&samples[0], times].map(|samples| median(samples, subject).unwrap_or(f64::NAN));
-                Slowed {
-                    what: subject.item_id(),
-                    before_seconds: before,
-                    after_seconds: after,
+            let shown = self.shown(untouched, times);
+            match shown.judged(&fixed_before, &fixed_so_far) {
+                Judged::Taken => {
+                    let change = Change::of_launch(candidate.assignments.clone());
+                    findings.met.push((change.clone(), shown.met));
+                    findings.proposals.push(Proposal {
+                        change,
+                        fixes: shown.fixed.difference(&fixed_before).cloned().collect(),
+                    });
+                    fixed_so_far.extend(shown.fixed);
                 }
-            };
-            let slowed: Vec<Slowed> = damaged(&samples[0], times).map(slowed).collect();
-            let gains = fixed.difference(&fixed_so_far).count();
-            let net_seconds = savings::net_seconds(
-                &self.trials.parts.plan.calls,
-                &|subject| median(&samples[0], subject),
-                &|subject| median(times, subject),
-            );
-            if gains > 0 && net_seconds < 0.0 {
-                let why = NotDeployed::CostsMore { seconds: -net_seconds };
-                self.refuse_finalist(&candidate_id, why);
-            } else if gains > 0 && slowed.is_empty() {
-                let change = Change::of_launch(candidate.assignments.clone());
-                findings.met.push((change.clone(), met));
-                findings.proposals.push(Proposal {
-                    change,
-                    fixes: fixed.difference(&fixed_before).cloned().collect(),
-                });
-                fixed_so_far.extend(fixed);
-            } else if gains > 0 {
-                self.refuse_finalist(&candidate_id, NotDeployed::SideEffect { slowed });
-            } else if let Some(others) = fixed_by_others(&fixed, &fixed_before) {
-                let why = NotDeployed::Superfluous { cells: others };
-                self.refuse_finalist(&candidate_id, why);
-            } else {
-                let middles = |samples: &Samples| -> Times {
-                    let middle = |(subject, sample): (&Subject, &Sample)| (subject.clone(), sample.median());
-                    samples.iter().map(middle).collect()
-                };
-                let why = NotDeployed::NotConfirmed {
-                    measure: Measure::Cost,
-                    launches: times.values().map(Sample::len).max().unwrap_or_default(),
-                    before: self.cost(&middles(&samples[0]), present),
-                    screened: *cost,
-                    confirmed: self.cost(&middles(times), present),
-                };
+                Judged::Refused(why) => self.refuse_finalist(&candidate_id, why),
                 // What was to be measured whatever it showed has not looked better.
-                if *cost < neutral {
+                Judged::Unconfirmed if *cost >= neutral => {}
+                Judged::Unconfirmed => {
+                    let why = NotDeployed::NotConfirmed {
+                        measure: Measure::Cost,
+                        launches: times.values().map(Sample::len).max().unwrap_or_default(),
+                        before: self.cost(&middles(untouched), present),
+                        screened: *cost,
+                        confirmed: self.cost(&middles(times), present),
+                    };
                     self.refuse_finalist(&candidate_id, why);
                 }
             }
         }
         self.record(finalists, &samples, findings);
         Ok(())
+    }
+
+    /// Compares a finalist's launches with those of the present state.
+    fn shown(&self, untouched: &Samples, times: &Samples) -> Shown {
+        let parts = &self.trials.parts;
+        let rule = parts.jobs.site.rule(parts.facts.noise_seconds());
+        let is_improved = |target: &&Target| {
+            let before_and_after = untouched.get(&target.left).zip(times.get(&target.left));
+            before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
+        };
+        let improved: BTreeSet<String> = self
+            .trials
+            .targets
+            .iter()
+            .filter(is_improved)
+            .map(Target::name)
+            .collect();
+        let met = self.fixed(|subject| median(times, subject));
+        let slowed = |subject: &Subject| {
+            let [before_seconds, after_seconds] =
+                [untouched, times].map(|samples| median(samples, subject).unwrap_or(f64::NAN));
+            Slowed {
+                what: subject.item_id(),
+                before_seconds,
+                after_seconds,
+            }
+        };
+        Shown {
+            fixed: met.intersection(&improved).cloned().collect(),
+            met,
+            slowed: damaged(untouched, times).map(slowed).collect(),
+            net_seconds: savings::net_seconds(&parts.plan.calls, &|subject| median(untouched, subject), &|subject| {
+                median(times, subject)
+            }),
+        }
     }
 
     /// Keeps and says why a finalist is not taken.
@@ -191,8 +183,116 @@ impl Search<'_, '_> {
     }
 }
 
-/// The targets that a finalist fixes and others before it fix as well; `None` where it fixes none.
-fn fixed_by_others(fixed: &BTreeSet<String>, before: &BTreeSet<String>) -> Option<Vec<String>> {
-    let others: Vec<String> = fixed.difference(before).cloned().collect();
-    (!others.is_empty()).then_some(others)
+/// What the launches of a finalist show beside those of the present state.
+#[derive(Debug, Clone, Default)]
+struct Shown {
+    /// Targets whose bounds the medians meet.
+    met: BTreeSet<String>,
+    /// Those of them that become faster beyond the noise.
+    fixed: BTreeSet<String>,
+    /// Calls of the library that become slower in every launch.
+    slowed: Vec<Slowed>,
+    /// Seconds that the application saves in all its calls; 0 without a call mix.
+    net_seconds: f64,
+}
+
+/// A finalist after its launches.
+#[derive(Debug, Clone, PartialEq)]
+enum Judged {
+    /// It fixes a target that nothing before it fixes, and harms nothing.
+    Taken,
+    /// It fixes something, and is not proposed.
+    Refused(NotDeployed),
+    /// It fixes nothing.
+    Unconfirmed,
+}
+
+impl Shown {
+    /// Judges by the targets that are fixed without any finalist, and by those that are fixed with the finalists taken so far.
+    fn judged(&self, before: &BTreeSet<String>, so_far: &BTreeSet<String>) -> Judged {
+        let others: Vec<String> = self.fixed.difference(before).cloned().collect();
+        let why = if self.fixed.is_subset(so_far) {
+            if others.is_empty() {
+                return Judged::Unconfirmed;
+            }
+            NotDeployed::Superfluous { cells: others }
+        } else if self.net_seconds < 0.0 {
+            NotDeployed::CostsMore {
+                seconds: -self.net_seconds,
+            }
+        } else if !self.slowed.is_empty() {
+            NotDeployed::SideEffect {
+                slowed: self.slowed.clone(),
+            }
+        } else {
+            return Judged::Taken;
+        };
+        Judged::Refused(why)
+    }
+}
+
+fn median(samples: &Samples, subject: &Subject) -> Option<f64> {
+    samples.get(subject).map(Sample::median)
+}
+
+fn middles(samples: &Samples) -> Times {
+    let middle = |(subject, sample): (&Subject, &Sample)| (subject.clone(), sample.median());
+    samples.iter().map(middle).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> BTreeSet<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn shown(fixed: &[&str]) -> Shown {
+        Shown {
+            met: names(fixed),
+            fixed: names(fixed),
+            ..Shown::default()
+        }
+    }
+
+    #[test]
+    fn who_fixes_a_further_target_and_harms_nothing_is_taken() {
+        let (before, so_far) = (names(&["scan 8"]), names(&["scan 8", "reduce 4096"]));
+        let judged = |shown: &Shown| shown.judged(&before, &so_far);
+        assert_eq!(judged(&shown(&["scan 8", "bcast 1"])), Judged::Taken);
+        assert_eq!(judged(&shown(&["scan 8"])), Judged::Unconfirmed);
+        assert_eq!(judged(&shown(&[])), Judged::Unconfirmed);
+        let cells = vec!["reduce 4096".to_owned()];
+        assert_eq!(
+            judged(&shown(&["scan 8", "reduce 4096"])),
+            Judged::Refused(NotDeployed::Superfluous { cells })
+        );
+    }
+
+    #[test]
+    fn who_harms_is_refused_the_application_first() {
+        let slowed = vec![Slowed {
+            what: "bcast(n) @8".to_owned(),
+            before_seconds: 1.0,
+            after_seconds: 2.0,
+        }];
+        let harmful = Shown {
+            slowed: slowed.clone(),
+            ..shown(&["reduce 4096"])
+        };
+        let none = names(&[]);
+        assert_eq!(
+            harmful.judged(&none, &none),
+            Judged::Refused(NotDeployed::SideEffect { slowed })
+        );
+        let dear = Shown {
+            net_seconds: -2.0,
+            ..harmful
+        };
+        assert_eq!(
+            dear.judged(&none, &none),
+            Judged::Refused(NotDeployed::CostsMore { seconds: 2.0 })
+        );
+    }
 }
