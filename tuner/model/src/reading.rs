@@ -3,7 +3,7 @@
 use kilter_protocol::overlap::Benchmark;
 use serde::Serialize;
 
-use crate::survey::{Cell, MASK_FACTOR};
+use crate::survey::{Cell, MASK_FACTOR, Survey};
 
 /// Up to this ratio communication hides behind computation.
 pub const GOOD: f64 = 0.2;
@@ -75,6 +75,24 @@ pub fn read(benchmark: Benchmark, cell: &Cell) -> Option<Reading> {
     (unit >= MASK_FACTOR * cell.noise_seconds && reading.value.is_finite()).then_some(reading)
 }
 
+/// Largest distance of sizes at which a cell still speaks for another, as a power of two.
+const NEAR: f64 = 2.0;
+
+/// Ratio of the cell that is nearest to a size and a computation time, of those that stand out of the noise; `None` where the map has none within
+/// a factor of four of the size. Computation that is longer or shorter than any that was measured is taken for the nearest.
+#[must_use]
+pub fn nearest_ratio(survey: &Survey, benchmark: Benchmark, bytes: u64, computation_ns: u64) -> Option<f64> {
+    let distance = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).log2().abs();
+    let map = survey.maps.iter().find(|map| map.benchmark == benchmark)?;
+    let near = map.cells.iter().filter_map(|cell| {
+        let of_size = distance(cell.bytes, bytes);
+        let reading = read(benchmark, cell).filter(|_| of_size <= NEAR)?;
+        Some((of_size, distance(cell.computation_ns, computation_ns), reading.value))
+    });
+    let nearest = near.min_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1)));
+    nearest.map(|(.., ratio)| ratio)
+}
+
 /// Second coordinate of a cell: computing threads if the benchmark is about them, else computation in nanoseconds.
 #[must_use]
 pub const fn row(benchmark: Benchmark, computation_ns: u64, threads: u32) -> u64 {
@@ -86,8 +104,70 @@ pub const fn row(benchmark: Benchmark, computation_ns: u64, threads: u32) -> u64
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::overlap::Model;
 
     use super::*;
+    use crate::survey::Map;
+
+    fn cell(bytes: u64, computation_ns: u64, ratio: f64) -> Cell {
+        let (communication_seconds, computation_seconds) = (40e-6_f64, computation_ns as f64 * 1e-9);
+        let (short, long) = (
+            communication_seconds.min(computation_seconds),
+            communication_seconds.max(computation_seconds),
+        );
+        Cell {
+            bytes,
+            computation_ns,
+            threads: 1,
+            communication_seconds,
+            computation_seconds,
+            overlapped_seconds: long + ratio * short,
+            overlapped_interval_seconds: [long + ratio * short; 2],
+            noise_seconds: 1e-8,
+            repetitions: 50,
+            disturbed: 0,
+            inferred: false,
+        }
+    }
+
+    #[test]
+    fn the_nearest_cell_speaks_for_a_message_and_none_for_one_far_away() {
+        let mut noise = cell(4096, 10_000, 0.0);
+        noise.noise_seconds = 1.0;
+        let survey = Survey {
+            schema: 1,
+            library: "scripted".to_owned(),
+            ranks: 2,
+            hosts: vec!["a".to_owned(); 2],
+            processing_units: 4,
+            processing_units_by: String::new(),
+            transport: String::new(),
+            computation: Model::FixedWork,
+            command: String::new(),
+            maps: vec![Map {
+                benchmark: Benchmark::Receiver,
+                cells: vec![
+                    cell(1024, 10_000, 0.25),
+                    cell(1024, 80_000, 0.5),
+                    noise,
+                    cell(65_536, 10_000, 1.0),
+                ],
+                failed: Vec::new(),
+            }],
+        };
+        let ratio =
+            |bytes, ns| nearest_ratio(&survey, Benchmark::Receiver, bytes, ns).map(|ratio| (ratio * 100.0).round());
+        assert_eq!(ratio(1000, 12_000), Some(25.0));
+        assert_eq!(ratio(1000, 70_000_000), Some(50.0));
+        assert_eq!(
+            ratio(4096, 10_000),
+            Some(25.0),
+            "a cell that would be noise says nothing"
+        );
+        assert_eq!(ratio(40_000, 1), Some(100.0));
+        assert_eq!(ratio(8, 10_000), None);
+        assert_eq!(nearest_ratio(&survey, Benchmark::Sender, 1000, 12_000), None);
+    }
 
     #[test]
     fn a_ratio_is_masked_by_the_shorter_time_and_a_slowdown_by_communication_alone() {

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 /// Options of `advise`.
 #[derive(Debug, Args)]
 pub struct Advise {
-    /// Files with statistics as the library printed them, such as the output of a job, `-` for standard input; profiles; directories of traces.
+    /// Files with statistics as the library printed them, such as the output of a job, `-` for standard input; profiles; directories of
+    /// traces, and beside them overlap.json of `kilter overlap`, which says what they could hide.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Rules of your own beside those that come with Kilter; the manual has the form (docs/manual/advise.md). May be given several times.

@@ -1,12 +1,16 @@
 //! `kilter advise`: statistics that a library printed, profiles and traces, and what follows from them.
 
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use kilter_advise::listing::Listing;
 use kilter_advise::{formats, judge, render, rules};
+use kilter_model::reading;
+use kilter_model::survey::Survey;
 use kilter_profiling::{counters, store};
+use kilter_protocol::overlap::Benchmark;
+use kilter_tracing::counters::Side;
 use kilter_tracing::matching;
 
 use super::{Status, print, trace};
@@ -22,9 +26,14 @@ pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
         all.extend(rules::parse(&text(path)?, &file)?);
         rules::check_ids(&all, &file)?;
     }
+    let (surveys, files) = surveys(&typed.files)?;
+    anyhow::ensure!(
+        files.iter().any(|path| path.is_dir()) || surveys.is_empty(),
+        "an overlap map says what of a trace could be hidden, and no trace is given; give the directory that `kilter trace` made as well"
+    );
     let mut listings = Vec::new();
-    for path in &typed.files {
-        listings.extend(of_file(path)?);
+    for path in files {
+        listings.extend(of_file(path, &surveys)?);
     }
     let judged = judge(&all, &formats::joined(listings));
     print(&match typed.format {
@@ -39,11 +48,41 @@ pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
     })
 }
 
+/// The overlap maps among the files, and the other files.
+fn surveys(files: &[PathBuf]) -> anyhow::Result<(Vec<Survey>, Vec<&Path>)> {
+    let (mut surveys, mut others) = (Vec::new(), Vec::new());
+    for path in files {
+        let is_json = path.extension().is_some_and(|extension| extension == "json");
+        match is_json
+            .then(|| text(path))
+            .transpose()?
+            .as_deref()
+            .map(serde_json::from_str)
+        {
+            Some(Ok(survey)) => surveys.push(survey),
+            // Another listing in JSON, or none, which the reader of listings says.
+            Some(Err(_)) | None => others.push(path.as_path()),
+        }
+    }
+    Ok((surveys, others))
+}
+
+/// The share of a message that the first map hides which says something of it.
+fn hidden(surveys: &[Survey], side: Side, bytes: u64, work_ns: u64) -> Option<f64> {
+    let benchmark = match side {
+        Side::Sender => Benchmark::Sender,
+        Side::Receiver => Benchmark::Receiver,
+    };
+    let ratio = |survey: &Survey| reading::nearest_ratio(survey, benchmark, bytes, work_ns);
+    surveys.iter().find_map(ratio).map(|ratio| 1.0 - ratio)
+}
+
 /// The listings of a file that a library printed, of a profile, or of the directory of a trace.
-fn of_file(path: &Path) -> anyhow::Result<Vec<Listing>> {
+fn of_file(path: &Path, surveys: &[Survey]) -> anyhow::Result<Vec<Listing>> {
     let counters = if path.is_dir() {
         let trace = trace::read(path)?;
-        kilter_tracing::counters::text(&trace, &matching::matches(&trace))
+        let hides = |side, bytes, work_ns| hidden(surveys, side, bytes, work_ns);
+        kilter_tracing::counters::text(&trace, &matching::matches(&trace), &hides)
     } else if store::is_profile(path) {
         counters::text(&store::read(path)?)
     } else {
@@ -194,6 +233,27 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
         let directory = tempfile::tempdir().unwrap();
         let error = format!("{:#}", run(&typed(&[directory.path()], &[])).unwrap_err());
         assert!(error.contains(&*directory.path().to_string_lossy()), "{error}");
+    }
+
+    #[test]
+    fn an_overlap_map_without_a_trace_says_what_is_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let map = directory.path().join("overlap.json");
+        let survey = kilter_fixtures::survey::without_threads();
+        std::fs::write(&map, serde_json::to_string(&survey).unwrap()).unwrap();
+        let error = format!("{:#}", run(&typed(&[&map], &[])).unwrap_err());
+        assert!(error.contains("give the directory that `kilter trace` made"), "{error}");
+        let both = [map, directory.path().to_path_buf()];
+        let (surveys, others) = surveys(&both).unwrap();
+        assert_eq!((surveys.len(), others), (1, vec![directory.path()]));
+        // The fixture's receiver overlaps short messages and no long ones.
+        let share = |bytes| hidden(&surveys, Side::Receiver, bytes, 64_000).unwrap();
+        assert!(
+            share(8192) > 0.8 && share(1 << 20) < 0.2,
+            "{} {}",
+            share(8192),
+            share(1 << 20)
+        );
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn rendered(trace: &Trace, format: TraceFormat) -> anyhow::Result<String> {
     Ok(match format {
         TraceFormat::Text => text::text(&summary::of(trace, &matches)),
         TraceFormat::Json => summary::json(&summary::of(trace, &matches))?,
-        TraceFormat::Counters => counters::text(trace, &matches),
+        TraceFormat::Counters => counters::text(trace, &matches, &|_, _, _| None),
     })
 }
 

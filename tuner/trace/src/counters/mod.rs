@@ -8,6 +8,9 @@
 //! | `receives at AT.late` | seconds in which the rank waited there for messages that were not yet sent |
 //! | `messages from A to B.late` | the same by sender and receiver |
 //! | `sends at AT.held` | seconds in which a blocking send waited for a receive that had not yet begun |
+//! | `CALL at AT.next to work` | seconds in which a blocking send or receive moves data, both ranks having come, and that lie next to as much work of its rank |
+//! | `CALL at AT.hideable` | the part of them that the library hides behind work, by an overlap map |
+//! | `overlap map.messages` | messages of which the map says something |
 //! | `short messages at AT.joinable` | sends of less than 1 KiB that follow one to the same rank, with nothing but sends between them |
 //! | `short messages.spent` | seconds in these |
 //! | `CALL of each rank in turn at AT.times`, `.spent` | a rooted collective, called as often as there are ranks, with each rank as the root |
@@ -18,6 +21,7 @@
 //!
 //! `spent` of collectives is the time after the last rank has come to the call: what a rank waits before is not the collective's.
 
+mod hideable;
 mod messages;
 mod rows;
 mod turns;
@@ -27,6 +31,8 @@ use std::collections::BTreeMap;
 
 use kilter_advise::formats::recorded::{self, Sums};
 use kilter_advise::listing::Unit;
+
+pub use hideable::{Hides, Side};
 
 use crate::matching::Matches;
 use crate::trace::{Event, Trace};
@@ -48,9 +54,9 @@ impl Counters {
     }
 }
 
-/// The counters as `kilter advise` reads them. Those of value 0 are left out.
+/// The counters as `kilter advise` reads them. Those of value 0 are left out. `hides` says what the library hides behind computation.
 #[must_use]
-pub fn text(trace: &Trace, matches: &Matches) -> String {
+pub fn text(trace: &Trace, matches: &Matches, hides: &Hides<'_>) -> String {
     let mut counters = Counters(BTreeMap::new());
     for rank in &trace.ranks {
         let last = rank.events.iter().map(|event| event.end_ns).max();
@@ -60,6 +66,7 @@ pub fn text(trace: &Trace, matches: &Matches) -> String {
         messages::count(trace, rank, &mut counters);
     }
     waits::count(trace, matches, &mut counters);
+    hideable::count(trace, matches, hides, &mut counters);
     turns::count(trace, &mut counters);
     recorded::text(recorded::TRACE, counters.0)
 }

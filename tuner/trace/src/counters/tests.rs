@@ -8,7 +8,7 @@ use crate::trace::{Communicator, Part, Role, flag};
 
 /// The value of a rank's counter, as the reader of the form has it.
 fn value(trace: &Trace, rank: u32, name: &str) -> Option<f64> {
-    let listing = formats::read(&text(trace, &matches(trace)), "kilter-trace")
+    let listing = formats::read(&text(trace, &matches(trace), &|_, _, _| None), "kilter-trace")
         .unwrap()
         .remove(0);
     assert_eq!(listing.format.id, "kilter-trace");
@@ -233,4 +233,48 @@ fn wild_cards_that_always_find_one_rank_and_polls_are_counted() {
 fn a_recorded_trace_has_the_run_time() {
     let trace = crate::fixture::trace();
     assert!(value(&trace, 0, "job time").is_some_and(|seconds| seconds > 0.0));
+}
+
+#[test]
+fn blocking_messages_next_to_work_could_be_hidden() {
+    let mut trace = empty();
+    // The second message moves from 1,300 ns on, when its receive is there.
+    let sends = [(0, 500, 0), (1_000, 2_000, 4096), (2_300, 2_400, 0)]
+        .into_iter()
+        .zip(1..);
+    let sends = sends.map(|((begin, end, bytes), number)| {
+        let mut part = sent(number, 1, 5, 0);
+        part.bytes = bytes;
+        call(&mut trace, "MPI_Send", (begin, end), vec![part])
+    });
+    let sends: Vec<Event> = sends.collect();
+    trace.ranks[0].events = sends;
+    let receives = [(0, 600, 0), (1_300, 2_100, 4096), (2_300, 2_500, 0)]
+        .into_iter()
+        .zip(1..);
+    let receives = receives.map(|((begin, end, bytes), number)| {
+        let mut part = received(number, 0, 5, 0);
+        part.bytes = bytes;
+        call(&mut trace, "MPI_Recv", (begin, end), vec![part])
+    });
+    let receives: Vec<Event> = receives.collect();
+    trace.ranks[1].events = receives;
+    let asked = std::cell::RefCell::new(Vec::new());
+    let hides = |side: Side, bytes: u64, work_ns: u64| {
+        asked.borrow_mut().push((side, bytes, work_ns));
+        (bytes == 4096).then_some(if side == Side::Sender { 0.5 } else { 2.0 })
+    };
+    let told = text(&trace, &matches(&trace), &hides);
+    // The sends move for 500 and 700 ns with 500 and 300 of work behind them; the receives for 800 and 200 ns with 700 and 200 before them. No
+    // more than all is hidden.
+    for line in [
+        "MPI_Send at step (solver).next to work\t0.0000008",
+        "MPI_Send at step (solver).hideable\t0.00000015",
+        "MPI_Recv at step (solver).next to work\t0.0000009",
+        "MPI_Recv at step (solver).hideable\t0.0000007",
+        "overlap map.messages\t1",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    assert!(asked.borrow().contains(&(Side::Receiver, 4096, 700)), "{asked:?}");
 }

@@ -7,7 +7,7 @@ use crate::matching::Matches;
 use crate::trace::{Event, Role, Trace};
 
 /// Sends that return only when the message is on its way or in a buffer, so that what they wait for is seen in their length.
-const BLOCKING_SENDS: [&str; 3] = ["MPI_Send", "MPI_Ssend", "MPI_Rsend"];
+pub(super) const BLOCKING_SENDS: [&str; 3] = ["MPI_Send", "MPI_Ssend", "MPI_Rsend"];
 
 pub(super) fn count(trace: &Trace, matches: &Matches, counters: &mut Counters) {
     let posted = posted(trace);
@@ -47,7 +47,7 @@ pub(super) fn count(trace: &Trace, matches: &Matches, counters: &mut Counters) {
 }
 
 /// Begin of each receive, by place of the rank and operation.
-fn posted(trace: &Trace) -> HashMap<(usize, u64), u64> {
+pub(super) fn posted(trace: &Trace) -> HashMap<(usize, u64), u64> {
     let mut begins = HashMap::new();
     for (at, rank) in trace.ranks.iter().enumerate() {
         let of_event = |event: &Event| {
