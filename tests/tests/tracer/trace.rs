@@ -409,6 +409,30 @@ fn threads_have_streams_of_their_own() {
     }
 }
 
+/// OTF2's own reader finds each message at both ends, and calls that lie within each other.
+fn read_by_otf2(archive: &Path, mpi: Mpi) {
+    let script = kilter_tests::root().join("tests/tests/tracer/read_otf2.py");
+    let output = Command::new("/usr/bin/python3")
+        .arg(script)
+        .arg(archive)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{mpi:?}: {output:?}");
+    let read: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&read["ordered"], &read["ranks"]),
+        (&true.into(), &4.into()),
+        "{mpi:?}: {read:#}"
+    );
+    assert_eq!(read["sent"], read["received"], "{mpi:?}");
+    let messages = read["sent"].as_object().unwrap().values();
+    let messages: u64 = messages.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(messages, expected().len() as u64, "{mpi:?}: {read:#}");
+    let places = read["places"].as_array().unwrap();
+    let is_known = |place: &serde_json::Value| place.as_str().unwrap().starts_with("MPI_Ssend trace.c:");
+    assert!(places.iter().any(is_known), "{mpi:?}: {places:?}");
+}
+
 fn the_command_traces_shows_and_exports() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         if !mpi.is_there() {
@@ -462,6 +486,17 @@ fn the_command_traces_shows_and_exports() {
             .iter()
             .filter(|event| event["ph"] == "s");
         assert_eq!(arrows.count(), expected().len(), "{mpi:?}");
+
+        let (code, _, stderr) = run(&["export", "t", "--otf2", "o"]);
+        assert_eq!(code, Some(0), "{stderr}");
+        read_by_otf2(&folder.path().join("o/traces.otf2"), mpi);
+        let (code, _, stderr) = run(&["export", "t", "--otf2", "o"]);
+        assert!(code == Some(2) && stderr.contains("`o` is not empty"), "{stderr}");
+        let (code, _, stderr) = run(&["export", "t", "--otf2", "p", "--otf2-library", "./no.so"]);
+        assert!(
+            code == Some(2) && stderr.contains("libotf2 cannot be loaded"),
+            "{stderr}"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(program("kilter"))

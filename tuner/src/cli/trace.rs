@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use kilter_protocol::trace::{HASH_MIB, LIMIT_MIB, LIMITS_MIB, MAX_HASH_MIB};
 
 /// Name of a trace where nobody says otherwise.
@@ -73,13 +73,20 @@ pub struct Show {
 
 /// Options of `trace export`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("form").required(true).multiple(true).args(["perfetto", "otf2"]))]
 pub struct Export {
     /// The trace.
     #[arg(value_name = "DIR", default_value = DIRECTORY)]
     pub directory: PathBuf,
     /// Write JSON for the Perfetto viewer (ui.perfetto.dev) to this file.
-    #[arg(long, value_name = "FILE", required = true)]
-    pub perfetto: PathBuf,
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+    /// Write an OTF2 archive for Vampir, Scalasca and the like into this directory, which must be new or empty; needs libotf2.
+    #[arg(long, value_name = "DIR")]
+    pub otf2: Option<PathBuf>,
+    /// File of libotf2, where it is not one of the system's libraries.
+    #[arg(long, value_name = "FILE", requires = "otf2")]
+    pub otf2_library: Option<PathBuf>,
 }
 
 /// Behaviour of a full file.

@@ -9,7 +9,7 @@ use kilter_profiling::places;
 use kilter_protocol::trace::{DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE, WhenFull};
 use kilter_tracing::job::{self, Job};
 use kilter_tracing::trace::Trace;
-use kilter_tracing::{counters, events, gather, matching, perfetto, summary, text};
+use kilter_tracing::{counters, events, gather, matching, otf2, perfetto, summary, text};
 
 use super::traced::{self, Programs};
 use super::{Status, print};
@@ -64,9 +64,14 @@ fn rendered(trace: &Trace, format: TraceFormat) -> anyhow::Result<String> {
 
 fn export(typed: &TraceExport) -> anyhow::Result<Status> {
     let trace = read(&typed.directory)?;
-    let cannot = || format!("--perfetto: `{}` cannot be written", typed.perfetto.display());
-    let file = File::create(&typed.perfetto).with_context(cannot)?;
-    perfetto::write(&trace, &matching::matches(&trace), &mut BufWriter::new(file)).with_context(cannot)?;
+    if let Some(path) = &typed.perfetto {
+        let cannot = || format!("--perfetto: `{}` cannot be written", path.display());
+        let file = File::create(path).with_context(cannot)?;
+        perfetto::write(&trace, &matching::matches(&trace), &mut BufWriter::new(file)).with_context(cannot)?;
+    }
+    if let Some(directory) = &typed.otf2 {
+        otf2::write(&trace, directory, typed.otf2_library.as_deref())?;
+    }
     Ok(Status::Holds)
 }
 

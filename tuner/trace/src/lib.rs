@@ -8,7 +8,7 @@
 //! * [`matching`]: sends and the receives that took their messages.
 //! * [`summary`]: its numbers, as [`text`] and JSON render them.
 //! * [`events`]: every event on a line.
-//! * [`perfetto`]: export to the Perfetto viewer. [`detectable`]: what `kilter detect` reads. [`counters`]: what `kilter advise` does.
+//! * [`perfetto`]: export to the Perfetto viewer. [`otf2`]: export to OTF2 archives. [`detectable`]: what `kilter detect` reads. [`counters`]: what `kilter advise` does.
 //!
 //! It records nothing itself: `plugins/tracer` does.
 
@@ -18,6 +18,7 @@ pub mod events;
 pub mod gather;
 pub mod job;
 pub mod matching;
+pub mod otf2;
 pub mod perfetto;
 pub mod summary;
 pub mod text;
