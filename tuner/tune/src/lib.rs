@@ -191,10 +191,10 @@ fn search_for_overlap(
 const FIRST_SHARE: f64 = 0.35;
 
 /// Seconds that are set aside for the proof of a round over those of the proof before it.
-const NEXT_PROOF: f64 = 2.0;
+const NEXT_PROOF: f64 = 1.3;
 
 /// Parts of `tune` and their shares of the budget. The proof sets aside at least the seconds of the first verification, up to its
-/// share; that of a later round, twice what the one before took.
+/// share; that of a later round, a third more than the one before took.
 pub const DIVISION: [(&str, f64); 3] = [
     (FIRST, FIRST_SHARE),
     (SEARCH, 1.0 - FIRST_SHARE - kilter_bench::budget::PROOF_SHARE),
