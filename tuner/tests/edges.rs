@@ -201,6 +201,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-overlap", &["kilter-fixtures"]),
     ("kilter-profiling", &["kilter-fixtures"]),
     ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),
+    ("kilter-tracing", &["kilter-fixtures"]),
     ("kilter", &["kilter-fixtures"]),
     (
         "kilter-tests",

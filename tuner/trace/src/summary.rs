@@ -2,14 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::matching::Matches;
 use crate::trace::{Event, Role, Trace};
 
-/// A trace in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Version of the JSON.
+pub const SCHEMA: u32 = 1;
+
+/// A trace in numbers; its schema is `configs/schema/trace.schema.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
+    /// Version of this format.
+    pub schema: u32,
     /// The command as it was typed; empty if nobody says it.
     pub command: String,
     /// Its exit status.
@@ -37,7 +43,7 @@ pub struct Summary {
 }
 
 /// A rank.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OfRank {
     /// Rank in `MPI_COMM_WORLD`.
     pub rank: u32,
@@ -71,7 +77,7 @@ pub struct OfRank {
 }
 
 /// Numbers of calls and of what they did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Counts {
     /// Calls.
     pub calls: u64,
@@ -124,7 +130,7 @@ impl Counts {
 }
 
 /// A communicator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OfCommunicator {
     /// Its name.
     pub name: String,
@@ -138,7 +144,7 @@ pub struct OfCommunicator {
 }
 
 /// A function at a call site.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OfSite {
     /// Such as `MPI_Send`.
     pub function: String,
@@ -161,6 +167,7 @@ pub struct OfSite {
 #[must_use]
 pub fn of(trace: &Trace, matches: &Matches) -> Summary {
     Summary {
+        schema: SCHEMA,
         command: trace.job.command.clone(),
         status: trace.job.status,
         library: trace.library.clone(),
@@ -278,4 +285,19 @@ fn sites(trace: &Trace) -> Vec<OfSite> {
 /// As JSON.
 pub fn json(summary: &Summary) -> serde_json::Result<String> {
     serde_json::to_string_pretty(summary).map(|text| text + "\n")
+}
+
+/// The JSON schema of [`Summary`], pretty-printed with a final newline.
+pub fn schema() -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&schemars::schema_for!(Summary)).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_has_the_schema_that_is_published() {
+        kilter_fixtures::published::assert_current("trace", &schema().unwrap());
+    }
 }
