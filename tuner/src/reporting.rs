@@ -63,11 +63,8 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         if still {
             cell.unfixed_because = Some(reason(&reasons, judged));
         } else if judged.comparison.verdict == Outcome::Violated && in_force.verdict != Outcome::Holds {
-            let ratio = in_force.ratio;
-            cell.unfixed_because = Some(format!(
-                "no longer violated, but {} launches do not decide whether it holds (ratio {ratio:.2}); use more --launches",
-                jobs.site.options.launches
-            ));
+            let reason = reasons.get(&judged.cell.name()).map(String::as_str);
+            cell.unfixed_because = Some(undecided(in_force, cell.fix.is_some(), reason));
         }
         report.cells.push(cell);
     }
@@ -116,6 +113,20 @@ fn reason(reasons: &BTreeMap<String, String>, judged: &JudgedCell) -> String {
     reasons.get(&judged.cell.name()).cloned().unwrap_or_else(|| {
         "it is violated in the last verification; run again with more --rounds or a larger --budget".to_owned()
     })
+}
+
+/// Says that the proof of a cell that was violated decides nothing, and why nothing is deployed for it where this is so.
+fn undecided(proof: &Comparison, has_fix: bool, reason: Option<&str>) -> String {
+    let launches = format::count(proof.left_medians.len(), "launch");
+    let text = format!(
+        "{launches} with what is deployed do not decide whether it holds (ratio {:.2}); use more --launches",
+        proof.ratio
+    );
+    match reason {
+        _ if has_fix => text,
+        Some(reason) => format!("{reason}; {text}"),
+        None => format!("nothing that is deployed is for it; {text}"),
+    }
 }
 
 /// Date of seconds since 1970 as in RFC 3339, which ends with the year 9999.
@@ -367,5 +378,30 @@ mod tests {
         };
         assert!(is_part_of(&assignment("x", "16"), &fix) && is_part_of(&assignment("max_x", "1"), &fix));
         assert!(!is_part_of(&assignment("x", "1"), &fix));
+    }
+
+    #[test]
+    fn an_undecided_proof_says_how_many_launches_it_had_and_why_nothing_is_deployed() {
+        let proof = Comparison {
+            verdict: Outcome::Undecided,
+            ratio: 1.614,
+            ratio_ci: (0.9, 1.8),
+            p: 0.1,
+            p_adjusted: 1.0,
+            seconds: 2.9e-6,
+            right_seconds: 1.8e-6,
+            left_medians: vec![2.9e-6; 12],
+            right_medians: vec![1.8e-6; 12],
+        };
+        let open = "12 launches with what is deployed do not decide whether it holds (ratio 1.61); use more --launches";
+        assert_eq!(undecided(&proof, true, None), open);
+        assert_eq!(
+            undecided(&proof, false, Some("nothing is faster")),
+            format!("nothing is faster; {open}")
+        );
+        assert_eq!(
+            undecided(&proof, false, None),
+            format!("nothing that is deployed is for it; {open}")
+        );
     }
 }

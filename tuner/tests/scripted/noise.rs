@@ -63,6 +63,20 @@ fn what_was_void_at_first_is_timed_later() {
     assert_eq!(unreached, ["allreduce(n) @4096"]);
 }
 
+/// The same with a fixed number of launches, in which nothing is screened: the cell was missing from the report.
+#[test]
+fn what_was_void_at_first_is_timed_later_in_a_fixed_design_too() {
+    let asked = Cell::new(0);
+    let library = slow_reduce(|call| call.algorithm == 2).voids(move |call| {
+        let is_it = call.item == "reduce(n) @4096";
+        asked.set(asked.get() + usize::from(is_it));
+        is_it && asked.get() <= 2
+    });
+    let run = tune(library, &format!("{REDUCE} --only parameters --fixed --launches 5"));
+    assert!(is_mended(&run, SLOW));
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+}
+
 /// A contest compares its candidates with the default: a block in which no repetition of the default is valid says nothing of any of them.
 #[test]
 fn a_contest_in_which_the_default_was_void_is_held_again() {

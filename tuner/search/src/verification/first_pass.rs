@@ -20,7 +20,7 @@ const FEW: u32 = 3;
 /// Repetitions of the screening, and the seconds that they may take of each item: slow items get fewer.
 const SCREENING: Repetitions = Repetitions::fixed(5, 0.025);
 
-/// Launches that a screening adds for what it has not timed, and what each of them multiplies the seconds of an item by.
+/// Launches that are added for what was not timed, and what each of them multiplies the seconds of an item by.
 const FURTHER_LAUNCHES: usize = 3;
 const MORE_SECONDS: f64 = 4.0;
 
@@ -50,7 +50,13 @@ pub(super) fn first_pass(
 ) -> anyhow::Result<FirstPass> {
     let options = jobs.site.options;
     if options.is_exact() || options.fixed || !options.by_variance {
-        return pilot(jobs, facts, label, setup, subjects, verification);
+        return pilot(
+            jobs,
+            facts,
+            (label, setup),
+            (plan, subjects),
+            (verification, limit_seconds),
+        );
     }
     let mut pass = FirstPass {
         screened: true,
@@ -76,25 +82,23 @@ pub(super) fn first_pass(
             verification,
         )?;
     }
-    // On a busy machine all repetitions of an item may be void within its seconds. What a cell compares it with comes along.
-    let mut seconds = SCREENING.seconds;
-    for number in SCREENING_LAUNCHES..SCREENING_LAUNCHES + FURTHER_LAUNCHES {
-        let untimed = pass.untimed(subjects, verification);
-        if untimed.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
-            break;
-        }
-        seconds *= MORE_SECONDS;
-        let mut again = with_partners(plan, &untimed);
-        again.retain(|one| subjects.contains(one));
-        jobs.progress.phase(
-            &format!(
-                "{label}: {} items once more, for which no repetition was valid",
-                untimed.len()
-            ),
-            again.len() as u64,
-        );
-        pass.screen(jobs, (label, setup), number, (&again, seconds), verification)?;
-    }
+    let about = (label, plan, subjects);
+    pass.once_more(
+        jobs,
+        about,
+        SCREENING.seconds,
+        (verification, limit_seconds),
+        |pass, more| {
+            let number = SCREENING_LAUNCHES + more.number - 1;
+            pass.screen(
+                jobs,
+                (label, setup),
+                number,
+                (more.subjects, more.seconds),
+                more.verification,
+            )
+        },
+    )?;
     pass.repeat(jobs, &BTreeMap::new());
     facts.set_predicted(pass.repetitions.clone());
     Ok(pass)
@@ -110,7 +114,51 @@ fn with_partners(plan: &Plan, subjects: &BTreeSet<Subject>) -> BTreeSet<Subject>
     both.chain(subjects).cloned().collect()
 }
 
+/// A further launch for what has no valid repetition.
+struct More<'m> {
+    /// From 1 on.
+    number: usize,
+    subjects: &'m BTreeSet<Subject>,
+    /// Seconds that an item may take.
+    seconds: f64,
+    verification: &'m mut Verification,
+}
+
 impl FirstPass {
+    /// Makes launches for what was neither timed nor failed, with ever more seconds: on a busy machine all repetitions of an item may be void within
+    /// its seconds. What a cell compares it with comes along. Without this its cells would be missing from all that follows.
+    fn once_more(
+        &mut self,
+        jobs: &Jobs<'_>,
+        (label, plan, subjects): (&str, &Plan, &BTreeSet<Subject>),
+        mut seconds: f64,
+        (verification, limit_seconds): (&mut Verification, f64),
+        mut launch: impl FnMut(&mut FirstPass, More<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        for number in 1..=FURTHER_LAUNCHES {
+            let untimed = self.untimed(subjects, verification);
+            if untimed.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
+                break;
+            }
+            seconds *= MORE_SECONDS;
+            let mut again = with_partners(plan, &untimed);
+            again.retain(|one| subjects.contains(one));
+            let text = format!(
+                "{label}: {} items once more, for which no repetition was valid",
+                untimed.len()
+            );
+            jobs.progress.phase(&text, again.len() as u64);
+            let more = More {
+                number,
+                subjects: &again,
+                seconds,
+                verification,
+            };
+            launch(self, more)?;
+        }
+        Ok(())
+    }
+
     /// One launch of the screening, with so many seconds for the repetitions of an item.
     fn screen(
         &mut self,
@@ -166,10 +214,9 @@ impl FirstPass {
 pub(super) fn pilot(
     jobs: &Jobs<'_>,
     facts: &Facts,
-    label: &str,
-    setup: &Setup,
-    subjects: &BTreeSet<Subject>,
-    verification: &mut Verification,
+    (label, setup): (&str, &Setup),
+    (plan, subjects): (&Plan, &BTreeSet<Subject>),
+    (verification, limit_seconds): (&mut Verification, f64),
 ) -> anyhow::Result<FirstPass> {
     let name = format!("{label}/predict");
     let given = jobs.site.options.repetitions;
@@ -202,5 +249,23 @@ pub(super) fn pilot(
         facts.set_predicted(prediction::predicted(&blocks, &outcomes));
     }
     pass.repetitions = facts.predicted();
+    let about = (label, plan, subjects);
+    pass.once_more(
+        jobs,
+        about,
+        given.seconds,
+        (verification, limit_seconds),
+        |pass, more| {
+            let few = Repetitions::fixed(FEW, more.seconds);
+            let rule = jobs.site.options.repetitions_or(few);
+            let name = format!("{name}/{}", more.number);
+            let blocks = plan::blocks(more.subjects, jobs.run.seed, &name, rule);
+            let launched = launch(jobs, &name, setup, blocks, more.verification, None)?;
+            let failed = &mut more.verification.failed;
+            pass.timed
+                .collect(more.number, &launched.blocks, &launched.outcomes, failed);
+            Ok(())
+        },
+    )?;
     Ok(pass)
 }

@@ -55,7 +55,8 @@ pub fn prove(
             limit,
         )
     } else {
-        let pass = pilot(jobs, facts, label, setup, &subjects, &mut verification)?;
+        let unlimited = (&mut verification, f64::INFINITY);
+        let pass = pilot(jobs, facts, (label, setup), (plan, &subjects), unlimited)?;
         (pass, Limit::NONE)
     };
     let left = plan.library_subjects().into_iter().filter(|one| touched(one));
