@@ -17,7 +17,8 @@ use crate::postconditions::broadcast::{self, Spread};
 use crate::postconditions::delivery::streams;
 use crate::postconditions::origin::Origins;
 use crate::postconditions::{
-    FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_interleaved, personalised, reduction,
+    FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_exchanged, is_interleaved, personalised,
+    reduction,
 };
 use crate::provenance::{Belief, Provenance, follow};
 use crate::ranks::RankSet;
@@ -155,7 +156,8 @@ impl Search<'_, '_> {
                 found.retain(|one| !self.origins.contradict(self.arena, one));
             }
             found.retain(|one| {
-                let is_mixed = is_interleaved(self.arena, &groups, one);
+                let is_mixed = is_interleaved(self.arena, &groups, &one.messages)
+                    || is_exchanged(self.arena, &groups, &one.messages);
                 self.filters.add(Reason::OverlappingEpochs, u64::from(is_mixed));
                 !is_mixed
             });
@@ -228,7 +230,10 @@ impl Search<'_, '_> {
                 // Data that go from one rank through another to a third may be of no use to the second.
                 found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));
                 self.filters.add(Reason::PassedOn, (before - found.len()) as u64);
-                found.retain(|one| !is_interleaved(self.arena, &groups, one));
+                found.retain(|one| {
+                    !is_interleaved(self.arena, &groups, &one.messages)
+                        && !is_exchanged(self.arena, &groups, &one.messages)
+                });
                 if found.len() < FEWEST_RECURRENCES {
                     self.filters.add(Reason::SubsetOnce, found.len() as u64);
                     continue;

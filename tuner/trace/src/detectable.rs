@@ -181,8 +181,8 @@ fn payload(part: &Part) -> detect::Payload {
         element_bytes: if class == Class::Mixed { 0 } else { part.element_bytes },
         class,
         address: if in_one_piece { part.address } else { 0 },
-        // Data of which nothing is known shows nothing, as data of equal bytes does.
-        is_constant: part.bytes == 0 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
+        // Data of which nothing is known shows nothing, as data of equal bytes does. The tracer does not mark a single byte.
+        is_constant: part.bytes <= 1 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, common_count};
 use crate::arena::{Arena, Step};
-use crate::arithmetic::{ALL, Operators, Shape};
+use crate::arithmetic::{ALL, ORDERING, Operators, Shape};
 use crate::epochs::{Joined, site_groups};
 use crate::filters::Filters;
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -216,19 +216,22 @@ impl Search<'_, '_> {
 struct Form {
     /// True if values are made of several others on the way, time and again.
     is_tree: bool,
-    compared: u32,
+    /// True if all values are on one side of what they are made of, too often for chance.
+    is_ordered: bool,
 }
 
 impl Form {
     fn of(collective: Collective, instances: &[Evidence]) -> Self {
         let count = instances.len();
         let assumed = instances.iter().filter(|one| one.assumed > 0).count();
+        let compared: u32 = instances.iter().map(|one| one.compared).sum();
+        let common = instances.iter().fold(ORDERING, |left, one| left & one.operators);
         Self {
             is_tree: instances.iter().all(|one| one.branches && one.passed_on == 0)
                 && collective != Collective::Scan
                 && count >= FEWEST_WITHOUT_ARITHMETIC
                 && assumed * 2 >= count,
-            compared: instances.iter().map(|one| one.compared).sum(),
+            is_ordered: common != 0 && compared >= FEWEST_COMPARISONS,
         }
     }
 }
@@ -301,8 +304,7 @@ impl Evidence {
             "no result is less (or none is greater) than what it may be made of",
             "values of one form are made of others on the way; the ranks' own parts are not seen",
         );
-        let is_ordered = form.compared >= FEWEST_COMPARISONS;
-        form.is_tree.then_some(if is_ordered {
+        form.is_tree.then_some(if form.is_ordered {
             (Confidence::Likely, ordered)
         } else {
             (Confidence::Possible, alike)

@@ -17,7 +17,7 @@ pub(super) struct Value {
     pub(super) is_verified: bool,
     /// True if it is taken to be made of its parts and of a part that is not seen, and differs from all of them.
     pub(super) is_assumed: bool,
-    /// Comparisons with parts that hold for all of the maximum, or for all of the minimum.
+    /// Comparisons with parts where a part is not seen.
     pub(super) compared: u32,
     /// Values that it is made of.
     pub(super) parts: Vec<usize>,
@@ -172,10 +172,10 @@ impl Replay {
         }
         let operands: Vec<[u8; 16]> = parts.iter().map(|&part| self.values[part].prefix).collect();
         let asked = parts.iter().fold(ALL, |all, &part| all & self.values[part].operators);
-        let (ordered, compared) = self.shape.ordered(&operands, &payload.prefix);
-        let value = self.add(payload, contributors, asked, parts.to_vec());
+        let (allowed, compared) = self.shape.allowing(&operands, &payload.prefix);
+        let value = self.add(payload, contributors, asked & allowed, parts.to_vec());
         self.values[value].is_assumed = parts.iter().all(|&part| self.values[part].crc != payload.crc32);
-        self.values[value].compared = if ordered == 0 { 0 } else { compared };
+        self.values[value].compared = compared;
         Some(value)
     }
 
