@@ -31,7 +31,6 @@ pub(super) const MISSED: &[Errors] = &[
     // Blocks of a derived type have no address, by which their order is told.
     on(ALL, "gather_columns", Gather),
     // Chunks are told one by one. Blocks have few, and those at the borders of messages differ.
-    on(&["3 of 7"], "allgather_doubling", Allgather),
     on(&["7"], "alltoall_bruck", Alltoall),
     // Waiting for neighbours, or for a token, brings all through some time, too.
     on(ALL, "barrier_ring", Barrier),
@@ -49,9 +48,7 @@ pub(super) const MISSED: &[Errors] = &[
 
 /// Findings that are right as far as they go: a part of a collective that is missed.
 pub(super) const PARTS: &[Errors] = &[
-    // Three of four occurrences, and the rest of the fourth one.
-    on(&["3 of 7"], "allgather_doubling", Allgather),
-    on(&["3 of 7"], "allgather_doubling", Broadcast),
+    // Three of four occurrences.
     on(&["7"], "alltoall_bruck", Alltoall),
     // The sums go to all.
     on(ALL, "allreduce_linear", Broadcast),
