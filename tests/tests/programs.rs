@@ -34,7 +34,7 @@ fn main() -> std::process::ExitCode {
         progress,
         tracer,
         tracer::advise,
-        tracer::detect,
+        tracer::by_hand,
         tracer::proof,
         tracer::trace,
         vcluster,

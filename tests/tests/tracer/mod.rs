@@ -2,7 +2,7 @@
 //! around it.
 
 pub(crate) mod advise;
-pub(crate) mod detect;
+pub(crate) mod by_hand;
 pub(crate) mod proof;
 pub(crate) mod trace;
 

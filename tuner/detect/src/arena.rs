@@ -65,7 +65,11 @@ pub(crate) fn arenas<'t>(matched: &Matched<'t>) -> Vec<Arena<'t>> {
     let empty = |(communicator, one): (u32, &crate::model::trace::Communicator)| Arena {
         communicator,
         size: one.members.len(),
-        chunk_sample: trace.chunk_sample,
+        chunk_sample: trace
+            .chunk_samples
+            .get(communicator as usize)
+            .copied()
+            .unwrap_or(trace.chunk_sample),
         messages: Vec::new(),
         steps: Vec::new(),
         steps_of: vec![Vec::new(); one.members.len()],

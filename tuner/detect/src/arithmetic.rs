@@ -12,6 +12,8 @@ const MIN: Operators = 8;
 const AND: Operators = 16;
 const OR: Operators = 32;
 const XOR: Operators = 64;
+/// Those whose result is on one side of all operands.
+pub(crate) const ORDERING: Operators = MAX | MIN;
 /// Those whose result may be one of the operands.
 pub(crate) const SELECTING: Operators = MAX | MIN | AND | OR;
 /// All of them.
@@ -95,12 +97,16 @@ impl Shape {
         left
     }
 
-    /// Order of a result and its operands: the operators among maximum and minimum that it allows, and the numbers that were compared.
-    pub(crate) fn ordered(&self, operands: &[[u8; 16]], result: &[u8; 16]) -> (Operators, u32) {
-        if self.class == Class::Complex || self.class == Class::Byte {
-            return (0, 0);
-        }
-        let (mut left, mut compared) = (MAX | MIN, 0);
+    /// Operators that can make `result` of the operands and of one that is not known, and the numbers that were compared for their order.
+    pub(crate) fn allowing(&self, operands: &[[u8; 16]], result: &[u8; 16]) -> (Operators, u32) {
+        let mut left = match self.class {
+            Class::Byte => return (AND | OR | XOR, 0),
+            Class::Complex => return (SUM, 0),
+            Class::Mixed => return (0, 0),
+            Class::Integer => ALL,
+            Class::Real => SUM | PRODUCT | MAX | MIN,
+        };
+        let mut compared = 0;
         for operand in operands {
             for (input, out) in self.pieces(operand).zip(self.pieces(result)) {
                 compared += 1;
@@ -109,7 +115,7 @@ impl Shape {
                 } else {
                     (integer(out) >= integer(input), integer(out) <= integer(input))
                 };
-                left &= if above { MAX } else { 0 } | if below { MIN } else { 0 };
+                left &= !(if above { 0 } else { MAX } | if below { 0 } else { MIN });
             }
         }
         (left, compared)
@@ -250,8 +256,8 @@ mod tests {
     #[test]
     fn an_unknown_operand_leaves_an_order() {
         let shape = shape(Class::Real, 8);
-        let operands = [doubles(1.0, 2.0)];
-        assert_eq!(shape.ordered(&operands, &doubles(1.5, 2.0)), (MAX, 2));
-        assert_eq!(shape.ordered(&operands, &doubles(1.5, 1.0)), (0, 2));
+        let (sums, operands) = (SUM | PRODUCT, [doubles(1.0, 2.0)]);
+        assert_eq!(shape.allowing(&operands, &doubles(1.5, 2.0)), (sums | MAX, 2));
+        assert_eq!(shape.allowing(&operands, &doubles(1.5, 1.0)), (sums, 2));
     }
 }

@@ -6,18 +6,19 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::arena::{Arena, arenas};
-use crate::epochs::site_groups;
+use crate::epochs::{is_before, site_groups, spans};
 use crate::filters::Filters;
 use crate::findings::{Found, findings};
 use crate::flows::{Flow, View, flows};
 use crate::matching::matched;
-use crate::model::finding::{Confidence, Detection, Reason};
+use crate::model::finding::{Collective, Confidence, Detection, Reason};
 use crate::model::trace::Trace;
 use crate::postconditions::broadcast::{self, Spread};
 use crate::postconditions::delivery::streams;
 use crate::postconditions::origin::Origins;
 use crate::postconditions::{
-    FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, is_interleaved, personalised, reduction,
+    FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, chance, is_exchanged, is_interleaved,
+    personalised, reduction,
 };
 use crate::provenance::{Belief, Provenance, follow};
 use crate::ranks::RankSet;
@@ -136,7 +137,14 @@ impl Search<'_, '_> {
         // The same candidates are not counted twice.
         let counted = std::mem::take(&mut self.filters);
         found.extend(self.whole(View::Content, Belief::Inferred));
+        // Chunks show all of a broadcast where checksums show some of its pieces.
+        let by_chunks = self.whole(View::Chunks, Belief::Checked);
         self.filters = counted;
+        let wider: Vec<Operation> = by_chunks
+            .into_iter()
+            .filter(|wide| is_one_of(self.arena, wide, &found))
+            .collect();
+        found.extend(wider);
         found.sort_by_key(|one| Reverse((one.messages.len(), one.confidence)));
         self.accept(found);
     }
@@ -155,10 +163,15 @@ impl Search<'_, '_> {
                 found.retain(|one| !self.origins.contradict(self.arena, one));
             }
             found.retain(|one| {
-                let is_mixed = is_interleaved(self.arena, &groups, one);
+                let is_mixed = is_interleaved(self.arena, &groups, &one.messages)
+                    || is_exchanged(self.arena, &groups, &one.messages);
                 self.filters.add(Reason::OverlappingEpochs, u64::from(is_mixed));
                 !is_mixed
             });
+            if view == View::Content && chance::spreads_by_chance(self.arena, &groups, &self.used, &found) {
+                self.filters.add(Reason::Chance, found.len() as u64);
+                continue;
+            }
             all.extend(found);
         }
         all
@@ -228,7 +241,14 @@ impl Search<'_, '_> {
                 // Data that go from one rank through another to a third may be of no use to the second.
                 found.retain(|one| are_apart || one.messages.len() > 2 || !is_passed_on(self.arena, one));
                 self.filters.add(Reason::PassedOn, (before - found.len()) as u64);
-                found.retain(|one| !is_interleaved(self.arena, &groups, one));
+                found.retain(|one| {
+                    !is_interleaved(self.arena, &groups, &one.messages)
+                        && !is_exchanged(self.arena, &groups, &one.messages)
+                });
+                if chance::spreads_by_chance(self.arena, &groups, &self.used, &found) {
+                    self.filters.add(Reason::Chance, found.len() as u64);
+                    continue;
+                }
                 if found.len() < FEWEST_RECURRENCES {
                     self.filters.add(Reason::SubsetOnce, found.len() as u64);
                     continue;
@@ -237,6 +257,26 @@ impl Search<'_, '_> {
             }
         }
     }
+}
+
+/// True if some of these operations are parts of a broadcast with the same roots, and none of them is over when another begins: those would be several.
+fn is_one_of(arena: &Arena<'_>, whole: &Operation, operations: &[Operation]) -> bool {
+    let is_part = |one: &&Operation| {
+        (one.collective, &one.roots) == (whole.collective, &whole.roots)
+            && one.messages.len() < whole.messages.len()
+            && one.messages.iter().all(|id| whole.messages.binary_search(id).is_ok())
+    };
+    let parts: Vec<_> = operations
+        .iter()
+        .filter(is_part)
+        .map(|one| spans(arena, &one.messages))
+        .collect();
+    let are_apart = |(at, one): (usize, _)| {
+        parts[at + 1..]
+            .iter()
+            .any(|other| is_before(one, other) || is_before(other, one))
+    };
+    whole.collective == Collective::Broadcast && !parts.is_empty() && !parts.iter().enumerate().any(are_apart)
 }
 
 /// True if the second of two messages is sent by the receiver of the first.

@@ -20,7 +20,7 @@ mod memory;
 use memory::{Memory, Part};
 
 /// Shorter data may be equal by chance: equality alone does not make them the same.
-const TELLING_BYTES: u64 = 32;
+pub(crate) const TELLING_BYTES: u64 = 32;
 
 /// Parts that a rope may have; data cut finer are new data.
 const MOST_PARTS: usize = 4096;

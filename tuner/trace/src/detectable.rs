@@ -11,7 +11,7 @@ use kilter_detect::model::trace::{Class, Kind};
 use kilter_profiling::places;
 use kilter_protocol::trace::digest;
 
-use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, flag};
+use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, communicator_of, flag};
 
 /// The trace for the detector.
 #[must_use]
@@ -34,15 +34,21 @@ pub fn of(trace: &Trace) -> detect::Trace {
             })
             .collect(),
         sites: trace.sites.iter().map(site).chain([detect::Site::default()]).collect(),
-        chunk_sample: chunk_sample(trace),
+        chunk_sample: chunk_sample(trace, None),
+        chunk_samples: (0..trace.communicators.len())
+            .map(|one| chunk_sample(trace, Some(one)))
+            .collect(),
         events,
     }
 }
 
-/// Chunks that every payload has: those of the longest one.
-fn chunk_sample(trace: &Trace) -> u64 {
+/// Chunks that every payload of a communicator, or of all, has: those of the longest one.
+fn chunk_sample(trace: &Trace, communicator: Option<usize>) -> u64 {
+    let is_there = |part: &&Part| communicator.is_none_or(|one| communicator_of(part) == Some(one));
     let hashed = |rank: &Rank| {
         let parts = rank.events.iter().flat_map(|event| &event.parts);
+        // Payloads of collectives are not hashed.
+        let parts = parts.filter(|part| matches!(part.role, Role::Send | Role::Received) && is_there(part));
         parts.map(|part| part.bytes).max().unwrap_or(0).min(rank.hash_limit)
     };
     let longest = trace.ranks.iter().map(hashed).max().unwrap_or(0);
@@ -181,8 +187,8 @@ fn payload(part: &Part) -> detect::Payload {
         element_bytes: if class == Class::Mixed { 0 } else { part.element_bytes },
         class,
         address: if in_one_piece { part.address } else { 0 },
-        // Data of which nothing is known shows nothing, as data of equal bytes does.
-        is_constant: part.bytes == 0 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
+        // Data of which nothing is known shows nothing, as data of equal bytes does. The tracer does not mark a single byte.
+        is_constant: part.bytes <= 1 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
     }
 }
 

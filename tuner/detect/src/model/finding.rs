@@ -243,6 +243,8 @@ pub enum Reason {
     RepeatedPairs,
     /// The data are cut into more pieces than are followed.
     TooManyPieces,
+    /// Other data are equal, or are explained by arithmetic, as often without a collective.
+    Chance,
 }
 
 impl fmt::Display for Reason {
@@ -261,6 +263,7 @@ impl fmt::Display for Reason {
             Self::NoArithmetic => "no arithmetic is seen",
             Self::RepeatedPairs => "a pair of ranks exchanges several messages",
             Self::TooManyPieces => "too many pieces",
+            Self::Chance => "equal, or explained, by chance",
         })
     }
 }

@@ -14,6 +14,9 @@ pub struct Trace {
     /// Long payloads have only those chunks whose hashes are multiples of this; 0 and 1 stand for all.
     #[serde(default)]
     pub chunk_sample: u64,
+    /// The same by communicator, where its longest payload is shorter than that of the trace; of those that have none, [`Self::chunk_sample`] holds.
+    #[serde(default)]
+    pub chunk_samples: Vec<u64>,
     /// Events by rank of the world, in the order in which the rank made them.
     pub events: Vec<Vec<Event>>,
 }

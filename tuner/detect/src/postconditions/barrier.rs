@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation};
-use crate::arena::Arena;
+use crate::arena::{Arena, Message};
 use crate::epochs::Joined;
 use crate::filters::Filters;
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -20,15 +20,18 @@ const MOST_BYTES: u64 = 16;
 /// Attempts that are made in vain, for each message.
 const EFFORT: u64 = 64;
 
+/// True if a message can only say that it was sent.
+pub(crate) fn is_empty(message: &Message<'_>) -> bool {
+    message.sent.is_constant && message.sent.bytes <= MOST_BYTES
+}
+
 /// Barriers of an arena: among all ranks, or among parts that exchange empty messages with nobody else.
 pub(crate) fn operations(arena: &Arena<'_>, used: &[bool], filters: &mut Filters) -> Vec<Operation> {
-    let is_empty = |id: &u32| {
+    let is_left = |id: &u32| {
         let message = &arena.messages[*id as usize];
-        let payload = message.sent;
-        let is_left = !used[*id as usize] && message.intact && message.from != message.to;
-        is_left && payload.is_constant && payload.bytes <= MOST_BYTES
+        !used[*id as usize] && message.intact && message.from != message.to && is_empty(message)
     };
-    let messages: Vec<u32> = (0..arena.messages.len() as u32).filter(is_empty).collect();
+    let messages: Vec<u32> = (0..arena.messages.len() as u32).filter(is_left).collect();
     let mut sets = Joined::new(arena.size);
     for &id in &messages {
         sets.join(

@@ -3,6 +3,7 @@
 pub(crate) mod allgather;
 pub(crate) mod barrier;
 pub(crate) mod broadcast;
+pub(crate) mod chance;
 pub(crate) mod delivery;
 pub(crate) mod layout;
 pub(crate) mod origin;
@@ -86,21 +87,52 @@ pub(crate) fn all_equal(mut numbers: impl Iterator<Item = u64>) -> bool {
     numbers.next().is_none_or(|first| numbers.all(|one| one == first))
 }
 
-/// True if ranks exchange other messages, by the same call sites and with the same tags, while they are at an operation: it is none of its own.
-pub(crate) fn is_interleaved(arena: &Arena<'_>, groups: &[u32], operation: &Operation) -> bool {
+/// True if ranks exchange other messages, by the same call sites and with the same tags, while they are at an operation with these messages: it is
+/// none of its own.
+pub(crate) fn is_interleaved(arena: &Arena<'_>, groups: &[u32], messages: &[u32]) -> bool {
     let key = |id: u32| (groups[id as usize], arena.messages[id as usize].tag);
-    let keys: BTreeSet<(u32, i32)> = operation.messages.iter().map(|&id| key(id)).collect();
-    let others = spans(arena, &operation.messages)
-        .into_iter()
-        .flat_map(|(rank, (first, last))| {
-            let steps = &arena.steps_of[rank as usize][first as usize..=last as usize];
-            steps.iter().filter_map(|&step| match arena.steps[step as usize] {
-                Step::Send(id) | Step::Receive(id) => Some(id),
-                Step::Own(..) => None,
-            })
-        });
-    let is_other = |id: u32| operation.messages.binary_search(&id).is_err() && keys.contains(&key(id));
+    let keys: BTreeSet<(u32, i32)> = messages.iter().map(|&id| key(id)).collect();
+    let others = spans(arena, messages).into_iter().flat_map(|(rank, (first, last))| {
+        let steps = &arena.steps_of[rank as usize][first as usize..=last as usize];
+        steps.iter().filter_map(|&step| message_of(arena, step))
+    });
+    let is_other = |id: u32| messages.binary_search(&id).is_err() && keys.contains(&key(id));
     others.into_iter().any(is_other)
+}
+
+/// True if, for half of the messages, the receiver gives the sender other data of the same length at once, by the same call sites and with the same tag.
+/// Partners that exchange what they have may keep what they get, so that data of one rank come to others step by step, as in a sort: none of these
+/// messages is there to spread them. Where a pair of ranks has several of the messages, an answer to each by whatever call is enough: these are requests.
+pub(crate) fn is_exchanged(arena: &Arena<'_>, groups: &[u32], messages: &[u32]) -> bool {
+    let ends = |id: &u32| (arena.messages[*id as usize].from, arena.messages[*id as usize].to);
+    let pairs: BTreeSet<(u32, u32)> = messages.iter().map(ends).collect();
+    let are_requests = pairs.len() < messages.len();
+    let is_answered = |id: &&u32| {
+        let one = &arena.messages[**id as usize];
+        let steps = &arena.steps_of[one.to as usize];
+        let beside = [one.receive_at.wrapping_sub(1), one.receive_at + 1];
+        let mut beside = beside
+            .iter()
+            .filter_map(|&at| message_of(arena, *steps.get(at as usize)?));
+        beside.any(|other| {
+            let answer = &arena.messages[other as usize];
+            let is_alike = answer.tag == one.tag && groups[other as usize] == groups[**id as usize];
+            (answer.from, answer.to) == (one.to, one.from)
+                && answer.receive_at.abs_diff(one.send_at) == 1
+                && answer.sent.bytes == one.sent.bytes
+                && (is_alike || are_requests)
+                && messages.binary_search(&other).is_err()
+        })
+    };
+    messages.iter().filter(is_answered).count() * 2 >= messages.len()
+}
+
+/// Message of a step, unless the rank shows something to itself.
+fn message_of(arena: &Arena<'_>, step: u32) -> Option<u32> {
+    match arena.steps[step as usize] {
+        Step::Send(id) | Step::Receive(id) => Some(id),
+        Step::Own(..) => None,
+    }
 }
 
 /// Number of instances that all parts of an operation have; `None` if they differ. A trace may end within an instance, so that some have one

@@ -8,9 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery::{Delivery, Stream};
 use super::layout::{Block, Layout, layout};
-use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, common_count, ground, shown_bytes, united};
+use super::{
+    FEWEST_RANKS, FEWEST_RECURRENCES, Operation, all_equal, barrier, common_count, ground, is_interleaved, shown_bytes,
+    united,
+};
 use crate::arena::{Arena, Step};
-use crate::epochs::{is_before, spans};
+use crate::epochs::{is_before, site_groups, spans};
 use crate::filters::Filters;
 use crate::flows::View;
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -155,6 +158,15 @@ fn alltoalls(
     filters: &mut Filters,
     cut: &mut Vec<u32>,
 ) -> Vec<Operation> {
+    // Equal bytes that everyone sends to everyone are a barrier.
+    let is_bare = |one: &Delivery| {
+        one.path
+            .iter()
+            .all(|&id| barrier::is_empty(&arena.messages[id as usize]))
+    };
+    if stream.pairs.values().flatten().all(is_bare) {
+        return Vec::new();
+    }
     let found = instances(arena, stream, pairs, view, filters, cut);
     let repeats = found.len() > 1;
     let operation = |(deliveries, messages): (Vec<&Delivery>, Vec<u32>)| {
@@ -203,6 +215,7 @@ fn stars(
     let mut found = Vec::new();
     let all = instances(arena, stream, pairs, View::Own, filters, cut);
     let count = all.len();
+    let mut groups: Option<Vec<u32>> = None;
     for (deliveries, messages) in all {
         let block = |one: &&Delivery| {
             let (rank, address) = if collective == Collective::Gather {
@@ -226,6 +239,13 @@ fn stars(
         if order == Layout::Apart && count < FEWEST_RECURRENCES {
             filters.count(Reason::NoOrder);
             continue;
+        }
+        if order == Layout::Apart {
+            let groups = groups.get_or_insert_with(|| site_groups(arena, std::iter::empty()));
+            if is_interleaved(arena, groups, &messages) {
+                filters.count(Reason::OverlappingEpochs);
+                continue;
+            }
         }
         let mut why = vec![match collective {
             Collective::Gather => "data of every rank come to the root",

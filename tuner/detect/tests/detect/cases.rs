@@ -3,6 +3,7 @@
 use kilter_detect::model::finding::Collective::{self, *};
 use kilter_detect::model::finding::{Confidence, Root};
 
+use crate::chance_lookalikes as chance;
 use crate::fixture::Rank;
 use crate::further_lookalikes as more;
 use crate::lookalikes as like;
@@ -530,5 +531,9 @@ pub(crate) fn lookalikes() -> Vec<Case> {
         none("checkpoints", last::checkpoints),
         none("columns in turn", last::columns_in_turn),
         none("stencil of equal borders", last::stencil_of_equal_borders),
+        none("counts of atoms", chance::counts_of_atoms),
+        none("atoms that move on", chance::atoms_that_move_on),
+        none("sorts", chance::sorts),
+        none("ping-pong of all pairs", chance::ping_pong_of_all_pairs),
     ]
 }

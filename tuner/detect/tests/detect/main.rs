@@ -4,6 +4,7 @@
 
 mod application;
 mod cases;
+mod chance_lookalikes;
 mod findings;
 mod fixture;
 mod further_lookalikes;

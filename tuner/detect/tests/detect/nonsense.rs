@@ -104,6 +104,7 @@ fn any_trace() -> impl Strategy<Value = Trace> {
     (0..6_usize, vec(members, 0..4), 0..4_u64, vec(vec(event(), 0..30), 0..6)).prop_map(
         |(ranks, members, chunk_sample, events)| Trace {
             chunk_sample,
+            chunk_samples: Vec::new(),
             ranks,
             communicators: members
                 .into_iter()
@@ -156,6 +157,7 @@ fn any_exchange() -> impl Strategy<Value = Trace> {
                 name: "world".to_owned(),
             }],
             chunk_sample: 1,
+            chunk_samples: vec![2],
             sites: vec![Site::default(); 3],
             events,
         }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, common_count};
 use crate::arena::{Arena, Step};
-use crate::arithmetic::{ALL, Operators, Shape};
+use crate::arithmetic::{ALL, ORDERING, Operators, Shape};
 use crate::epochs::{Joined, site_groups};
 use crate::filters::Filters;
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -140,11 +140,17 @@ impl Search<'_, '_> {
                 Step::Own(rank, payload) => replay.show(at(rank), payload),
             }
         }
+        let is_by_chance = replay.is_by_chance();
         let reached = |all: &[Vec<Completion>]| all.iter().map(Vec::len).collect::<Vec<usize>>();
         let whole = reached(&replay.whole);
         let prefixes = reached(&replay.prefixes);
-        let instances =
-            |of: &[Vec<Completion>], count: usize| (0..count).map(|at| instance(&replay, of, at)).collect::<Vec<_>>();
+        let instances = |of: &[Vec<Completion>], count: usize| {
+            let mut all: Vec<Evidence> = (0..count).map(|at| instance(&replay, of, at)).collect();
+            if is_by_chance {
+                all.iter_mut().for_each(|one| (one.verified, one.like_parts) = (0, 0));
+            }
+            all
+        };
         let scans = common_count(prefixes[1..].iter().copied());
         let is_scan = whole[..size - 1].iter().all(|&count| count == 0);
         if let Some(count) = scans.filter(|_| is_scan) {
@@ -173,7 +179,10 @@ impl Search<'_, '_> {
             filters.add(Reason::SubsetOnce, count as u64);
             return Vec::new();
         }
-        let form = Form::of(collective, &instances);
+        let mut form = Form::of(collective, &instances);
+        let shown = instances.iter().filter(|one| one.is_shown()).count();
+        let like_parts = instances.iter().filter(|one| one.is_like_part()).count();
+        form.takes_like_parts = shown * LEAST_EXPLAINED >= shown + like_parts;
         let mut found = Vec::new();
         for one in instances {
             let Some((mut confidence, why)) = one.grade(&form) else {
@@ -216,19 +225,25 @@ impl Search<'_, '_> {
 struct Form {
     /// True if values are made of several others on the way, time and again.
     is_tree: bool,
-    compared: u32,
+    /// True if all values are on one side of what they are made of, too often for chance.
+    is_ordered: bool,
+    /// True if enough instances are explained for those to be believed whose values have the first bytes of a part.
+    takes_like_parts: bool,
 }
 
 impl Form {
     fn of(collective: Collective, instances: &[Evidence]) -> Self {
         let count = instances.len();
         let assumed = instances.iter().filter(|one| one.assumed > 0).count();
+        let compared: u32 = instances.iter().map(|one| one.compared).sum();
+        let common = instances.iter().fold(ORDERING, |left, one| left & one.operators);
         Self {
             is_tree: instances.iter().all(|one| one.branches && one.passed_on == 0)
                 && collective != Collective::Scan
                 && count >= FEWEST_WITHOUT_ARITHMETIC
                 && assumed * 2 >= count,
-            compared: instances.iter().map(|one| one.compared).sum(),
+            is_ordered: common != 0 && compared >= FEWEST_COMPARISONS,
+            takes_like_parts: false,
         }
     }
 }
@@ -237,6 +252,7 @@ impl Form {
 struct Evidence {
     messages: Vec<u32>,
     verified: u32,
+    like_parts: u32,
     assumed: u32,
     compared: u32,
     operators: Operators,
@@ -250,6 +266,7 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
     let mut evidence = Evidence {
         messages: Vec::new(),
         verified: 0,
+        like_parts: 0,
         assumed: 0,
         compared: 0,
         operators: ALL,
@@ -270,6 +287,7 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
         let value = &replay.values[id];
         evidence.messages.extend(&value.carriers);
         evidence.verified += u32::from(value.is_verified);
+        evidence.like_parts += u32::from(value.is_like_part);
         evidence.assumed += u32::from(value.is_assumed);
         evidence.compared += value.compared;
         evidence.operators &= value.operators;
@@ -282,15 +300,24 @@ fn instance(replay: &Replay, completions: &[Vec<Completion>], at: usize) -> Evid
 }
 
 impl Evidence {
+    /// True if arithmetic shows it. Ranks that pass on each other's parts gather them; one of them may be the sum of others by chance.
+    fn is_shown(&self) -> bool {
+        self.verified > self.passed_on
+    }
+
+    /// True if it is shown but for numbers that differ from those of a part.
+    fn is_like_part(&self) -> bool {
+        !self.is_shown() && self.verified + self.like_parts > self.passed_on && self.operators != 0
+    }
+
     /// Grade with its ground; `None` if there is none.
     fn grade(&self, form: &Form) -> Option<(Confidence, &'static str)> {
-        // Ranks that pass on each other's parts gather them; one of them may be the sum of others by chance.
-        if self.verified > self.passed_on {
+        if self.is_shown() || form.takes_like_parts && self.is_like_part() {
             let (all, part) = (
                 "arithmetic on the first bytes explains every value that was computed",
                 "arithmetic on the first bytes explains a part of the values that were computed",
             );
-            let is_all = self.assumed == 0;
+            let is_all = self.assumed == 0 && self.is_shown();
             return Some(if is_all {
                 (Confidence::Certain, all)
             } else {
@@ -301,8 +328,7 @@ impl Evidence {
             "no result is less (or none is greater) than what it may be made of",
             "values of one form are made of others on the way; the ranks' own parts are not seen",
         );
-        let is_ordered = form.compared >= FEWEST_COMPARISONS;
-        form.is_tree.then_some(if is_ordered {
+        form.is_tree.then_some(if form.is_ordered {
             (Confidence::Likely, ordered)
         } else {
             (Confidence::Possible, alike)

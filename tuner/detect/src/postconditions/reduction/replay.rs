@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::arithmetic::{ALL, Operators, SELECTING, Shape};
 use crate::model::trace::Payload;
+use crate::postconditions::chance::{self, Coincidences};
 use crate::ranks::RankSet;
 
 /// Value that messages carry.
@@ -15,9 +16,11 @@ pub(super) struct Value {
     pub(super) operators: Operators,
     /// True if arithmetic shows it to be made of its parts.
     pub(super) is_verified: bool,
+    /// True if arithmetic makes it of its parts, but its first bytes are those of one part: nothing that is seen was computed.
+    pub(super) is_like_part: bool,
     /// True if it is taken to be made of its parts and of a part that is not seen, and differs from all of them.
     pub(super) is_assumed: bool,
-    /// Comparisons with parts that hold for all of the maximum, or for all of the minimum.
+    /// Comparisons with parts where a part is not seen.
     pub(super) compared: u32,
     /// Values that it is made of.
     pub(super) parts: Vec<usize>,
@@ -37,6 +40,14 @@ pub(super) struct Completion {
     pub(super) received: usize,
     /// True if the rank showed the result, and it is the right one.
     pub(super) is_verified: bool,
+}
+
+/// Values that are looked at for chance.
+const MOST_LOOKED_AT: usize = 64;
+
+/// A part of many, from all over them.
+fn some<T>(all: &[T]) -> impl Iterator<Item = &T> {
+    all.iter().step_by(all.len().div_ceil(MOST_LOOKED_AT).max(1))
 }
 
 /// State of a rank.
@@ -61,6 +72,8 @@ pub(super) struct Replay {
     pub(super) values: Vec<Value>,
     states: Vec<State>,
     carried: HashMap<u32, usize>,
+    /// Attempts to explain a value by arithmetic.
+    attempts: u64,
     /// By rank: it has contributions of all.
     pub(super) whole: Vec<Vec<Completion>>,
     /// By rank: it has contributions of itself and all ranks before it.
@@ -75,6 +88,7 @@ impl Replay {
             values: Vec::new(),
             states: vec![State::default(); size],
             carried: HashMap::new(),
+            attempts: 0,
             whole: vec![Vec::new(); size],
             prefixes: vec![Vec::new(); size],
         }
@@ -97,6 +111,7 @@ impl Replay {
             contributors,
             operators,
             is_verified: false,
+            is_like_part: false,
             is_assumed: false,
             compared: 0,
             parts,
@@ -138,15 +153,40 @@ impl Replay {
             return None;
         }
         let contributors = self.united(parts)?;
-        let asked = parts.iter().fold(ALL, |all, &part| all & self.values[part].operators);
-        let operands: Vec<[u8; 16]> = parts.iter().map(|&part| self.values[part].prefix).collect();
-        let operators = self.shape.explaining(asked, &operands, &payload.prefix);
+        self.attempts += 1;
+        let operators = self.explaining(parts, &payload.prefix);
         if operators == 0 {
             return None;
         }
         let value = self.add(payload, contributors, operators, parts.to_vec());
-        self.values[value].is_verified = true;
+        // First bytes of a part are those of data that were passed on and changed behind them, as well.
+        let is_like_part = parts.iter().any(|&part| self.values[part].prefix == payload.prefix);
+        self.values[value].is_verified = !is_like_part;
+        self.values[value].is_like_part = is_like_part;
         Some(value)
+    }
+
+    /// Operators that make a result of values.
+    fn explaining(&self, parts: &[usize], result: &[u8; 16]) -> Operators {
+        let asked = parts.iter().fold(ALL, |all, &part| all & self.values[part].operators);
+        let operands: Vec<[u8; 16]> = parts.iter().map(|&part| self.values[part].prefix).collect();
+        self.shape.explaining(asked, &operands, result)
+    }
+
+    /// True if chance explains as many values as arithmetic does: the operands make others that have nothing to do with them, too.
+    pub(super) fn is_by_chance(&self) -> bool {
+        let computed: Vec<&Value> = self.values.iter().filter(|one| one.is_verified).collect();
+        let mut unrelated = Coincidences::default();
+        for value in some(&computed) {
+            for other in some(&self.values) {
+                let is_operand = |part: &usize| self.values[*part].crc == other.crc;
+                if other.crc != value.crc && !value.parts.iter().any(is_operand) {
+                    unrelated.of += 1;
+                    unrelated.seen += u64::from(self.explaining(&value.parts, &other.prefix) != 0);
+                }
+            }
+        }
+        chance::explains(unrelated, self.attempts, computed.len() as u64, 1.0)
     }
 
     /// Value equal to one of the values that it may be made of, as maxima are. It shows nothing, but all have contributed to it.
@@ -172,10 +212,10 @@ impl Replay {
         }
         let operands: Vec<[u8; 16]> = parts.iter().map(|&part| self.values[part].prefix).collect();
         let asked = parts.iter().fold(ALL, |all, &part| all & self.values[part].operators);
-        let (ordered, compared) = self.shape.ordered(&operands, &payload.prefix);
-        let value = self.add(payload, contributors, asked, parts.to_vec());
+        let (allowed, compared) = self.shape.allowing(&operands, &payload.prefix);
+        let value = self.add(payload, contributors, asked & allowed, parts.to_vec());
         self.values[value].is_assumed = parts.iter().all(|&part| self.values[part].crc != payload.crc32);
-        self.values[value].compared = if ordered == 0 { 0 } else { compared };
+        self.values[value].compared = compared;
         Some(value)
     }
 
