@@ -213,6 +213,29 @@ mod tests {
         assert_eq!((site.function.as_str(), site.object.as_str()), ("main", "solver"));
     }
 
+    /// A long payload on one communicator leaves the chunks of others as they are.
+    #[test]
+    fn chunks_are_sampled_by_the_longest_payload_of_each_communicator() {
+        let mut raw = fixture::trace();
+        raw.communicators.push(raw.communicators[0].clone());
+        let rank = &mut raw.ranks[0];
+        rank.hash_limit = u64::MAX;
+        let mut long = rank
+            .events
+            .iter()
+            .find(|event| event.parts.iter().any(|part| part.role == Role::Send))
+            .unwrap()
+            .clone();
+        for part in &mut long.parts {
+            (part.communicator, part.bytes) = (2, 1 << 30);
+        }
+        rank.events.push(long);
+        let trace = of(&raw);
+        let sample = 1 << digest::sampling(1 << 30);
+        assert!(sample > 1, "{sample}");
+        assert_eq!((trace.chunk_samples, trace.chunk_sample), (vec![1, sample], sample));
+    }
+
     #[test]
     fn a_line_of_the_source_is_taken_apart() {
         let known = site(&Site {

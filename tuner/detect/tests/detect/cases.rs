@@ -533,6 +533,7 @@ pub(crate) fn lookalikes() -> Vec<Case> {
         none("stencil of equal borders", last::stencil_of_equal_borders),
         none("counts of atoms", chance::counts_of_atoms),
         none("atoms that move on", chance::atoms_that_move_on),
+        none("tasks and votes", chance::tasks_and_votes),
         none("sorts", chance::sorts),
         none("ping-pong of all pairs", chance::ping_pong_of_all_pairs),
     ]

@@ -54,6 +54,36 @@ pub(crate) fn atoms_that_move_on(rank: &mut Rank) {
     }
 }
 
+/// Ranks say one or two to the first, which says how many tasks are left to the second: four of six times as many as the sum, as it happens among such
+/// numbers.
+pub(crate) fn tasks_and_votes(rank: &mut Rank) {
+    rank.of(Class::Integer, 4);
+    let size = rank.size;
+    let vote = |of: u32, time: u32| 1 + (of * of + of * time + time * time) % 5 % 2;
+    let put = |rank: &mut Rank, number: u32| {
+        rank.work(move |memory| memory[..4].copy_from_slice(&number.to_le_bytes()));
+    };
+    for time in 0..6_u32 {
+        let own = vote(rank.rank, time);
+        put(rank, own);
+        if rank.rank > 0 {
+            rank.send(0, 1, 0..4);
+        } else {
+            rank.send(1, 2, 0..4);
+            for from in 1..size {
+                rank.receive(from, 1, 64..68);
+            }
+            let sum: u32 = (0..size).map(|of| vote(of, time)).sum();
+            put(rank, sum + time % 3 / 2);
+            rank.send(1, 2, 0..4);
+        }
+        if rank.rank == 1 {
+            rank.receive(0, 2, 64..68);
+            rank.receive(0, 2, 64..68);
+        }
+    }
+}
+
 /// Sort of a number each, again and again: the least number comes from wherever it is to the first rank, through all others.
 pub(crate) fn sorts(rank: &mut Rank) {
     rank.of(Class::Real, 8);

@@ -179,8 +179,8 @@ impl Replay {
         let mut unrelated = Coincidences::default();
         for value in some(&computed) {
             for other in some(&self.values) {
-                let is_operand = |part: &usize| self.values[*part].crc == other.crc;
-                if other.crc != value.crc && !value.parts.iter().any(is_operand) {
+                let is_like_part = value.parts.iter().any(|part| self.values[*part].prefix == other.prefix);
+                if !std::ptr::eq(*value, other) && !is_like_part {
                     unrelated.of += 1;
                     unrelated.seen += u64::from(self.explaining(&value.parts, &other.prefix) != 0);
                 }
@@ -235,7 +235,11 @@ impl Replay {
     }
 
     pub(super) fn send(&mut self, message: u32, rank: u32, to: u32, payload: &Payload) {
+        let attempts = self.attempts;
         let value = self.sent(rank, to, payload);
+        // Several ways to explain a value are one attempt; one that shows nothing is none.
+        let is_shown = !self.values[value].is_like_part;
+        self.attempts = attempts + u64::from(self.attempts > attempts && is_shown);
         self.values[value].carriers.push(message);
         self.values[value].receivers.push(to);
         self.carried.insert(message, value);
