@@ -15,6 +15,7 @@ use crate::datatype;
 use crate::functions::Function;
 use crate::key::Key;
 use crate::number::Number;
+use crate::samples::Sample;
 use crate::site;
 use crate::start::{self, Counts, Tracer};
 use crate::table::Ended;
@@ -251,7 +252,7 @@ impl Begun {
                         count(
                             counts,
                             (function, state),
-                            (self.site, end.wrapping_sub(self.ticks)),
+                            (self.site, self.ticks, end.wrapping_sub(self.ticks)),
                             &call.volume,
                         );
                     }
@@ -300,7 +301,7 @@ fn failed(tracer: &Tracer) {
 unsafe fn count<N: Number>(
     counts: &Counts,
     (function, state): (Function, Option<&State>),
-    (site, ticks): (usize, u64),
+    (site, begin_ticks, ticks): (usize, u64, u64),
     call: &Volume<N>,
 ) {
     // SAFETY: by this function's contract.
@@ -318,7 +319,23 @@ unsafe fn count<N: Number>(
             let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
             counts.messages.add(receiver, amount);
         }
+        if let Some(number) = counts.samples.number(function, state) {
+            counts.samples.add(Sample {
+                key,
+                site,
+                number,
+                begin_ticks,
+                took_ticks: ticks,
+                is_root: call.root.is_some_and(|(root, _)| is_own_rank(root, state)),
+            });
+        }
     }
+}
+
+/// True if this is the rank of this process in a communicator of one side.
+#[inline]
+fn is_own_rank(rank: i32, state: Option<&State>) -> bool {
+    state.is_some_and(|state| u32::try_from(rank) == Ok(state.rank) && state.remote.is_none())
 }
 
 /// Bytes or requests of a call, and the class of its type.
@@ -330,12 +347,7 @@ unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) -> (u64, u8
     let data = match call.root {
         // Roots of intercommunicators are negative: `MPI_ROOT` passes what a root does, `MPI_PROC_NULL` nothing.
         Some((root, _)) if root == mpi_sys::MPI_PROC_NULL => Data::Nothing,
-        Some((root, data))
-            if root < 0
-                || state.is_some_and(|state| u32::try_from(root) == Ok(state.rank) && state.remote.is_none()) =>
-        {
-            data
-        }
+        Some((root, data)) if root < 0 || is_own_rank(root, state) => data,
         _ => call.data,
     };
     if call.to == Some(mpi_sys::MPI_PROC_NULL) {

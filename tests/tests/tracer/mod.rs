@@ -5,6 +5,7 @@ pub(crate) mod advise;
 pub(crate) mod detect;
 pub(crate) mod proof;
 pub(crate) mod trace;
+pub(crate) mod waiting;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -20,6 +20,7 @@ pub(crate) fn rank_line(rank: u32) -> String {
         library: "Open MPI v4.1.4".to_owned(),
         seconds: 10.0,
         finalized: true,
+        sampling: None,
     }))
 }
 

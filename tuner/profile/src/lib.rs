@@ -2,6 +2,7 @@
 //!
 //! * [`gather`]: the ranks' files as a [`profile::Profile`].
 //! * [`members`]: members and names of communicators.
+//! * [`split`]: waiting and transfer of sampled calls, on the common time of [`clocks`].
 //! * [`places`]: call sites as lines of the source.
 //! * [`store`]: the profile as one SQLite file.
 //! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
@@ -11,6 +12,7 @@
 //!
 //! It counts nothing itself: `plugins/tracer` does.
 
+pub mod clocks;
 pub mod counters;
 pub mod efficiency;
 pub mod gather;
@@ -22,6 +24,7 @@ pub mod mix;
 pub mod places;
 pub mod profile;
 pub mod saved;
+pub mod split;
 pub mod store;
 pub mod summary;
 pub mod text;

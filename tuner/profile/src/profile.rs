@@ -2,6 +2,8 @@
 
 use kilter_protocol::calls::End;
 
+use crate::split::Measured;
+
 /// The calls of a job.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
@@ -23,6 +25,21 @@ pub struct Profile {
     pub calls: Vec<Calls>,
     /// Messages between ranks.
     pub messages: Vec<Messages>,
+    /// Sampling of collective calls.
+    pub sampling: Sampling,
+}
+
+/// Sampling of collective calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sampling {
+    /// One call in so many was sampled; 0 for none.
+    pub interval: u32,
+    /// Number of clocks: hosts of the ranks.
+    pub clocks: u32,
+    /// The most by which the begin of a rank can be wrong on the common clock, in nanoseconds.
+    pub bound_ns: u64,
+    /// Sampled calls that could not be split.
+    pub unmatched: u64,
 }
 
 /// A rank.
@@ -111,6 +128,8 @@ pub struct Calls {
     pub bytes: u64,
     /// Requests of all of them.
     pub requests: u64,
+    /// Waiting of those that were sampled.
+    pub measured: Measured,
 }
 
 /// Messages from one rank to another.

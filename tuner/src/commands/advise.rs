@@ -155,6 +155,7 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
             longest: 1.0,
             bytes: 409_600,
             requests: 0,
+            measured: kilter_profiling::split::Measured::default(),
         };
         let profile = Profile {
             world: 2,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use kilter_profiling::profile::{Calls, Communicator, Profile, Rank};
+use kilter_profiling::split::Measured;
 use kilter_profiling::store;
 use kilter_protocol::calls::{End, bucket};
 
@@ -51,6 +52,7 @@ fn reduces(communicator: usize, rank: u32, seconds: f64) -> Calls {
         longest: 1e-3,
         bytes: 4_096_000_000,
         requests: 0,
+        measured: Measured::default(),
     }
 }
 
