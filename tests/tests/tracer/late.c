@@ -14,8 +14,8 @@ static void late(long milliseconds) {
 int main(int argc, char **argv) {
     int rank, ranks;
     double in = 1, out = 0;
-    long milliseconds = argc > 1 ? atol(argv[1]) : 20;
-    int calls = argc > 2 ? atoi(argv[2]) : 12;
+    long milliseconds = argc > 1 ? atol(argv[1]) : 100;
+    int calls = argc > 2 ? atoi(argv[2]) : 6;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

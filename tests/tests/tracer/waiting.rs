@@ -1,7 +1,7 @@
 //! Waiting and transfer of sampled collectives under ranks that come late by a known time, on one clock and on clocks that are hours apart.
 //!
 //! A late rank sleeps for [`LATE_MS`] before each call, so that those who wait for it do so for at least as long, less what the system makes them late
-//! themselves. The bounds leave half of it for that.
+//! themselves. The bounds leave half of it for that: ranks that spin share processors with others for some time slices. How long a transfer takes there says nothing.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use kilter_tests::left_out;
 use super::traced;
 use crate::dropin::job::Mpi;
 
-const LATE_MS: f64 = 20.0;
-const CALLS: u64 = 12;
+const LATE_MS: f64 = 100.0;
+const CALLS: u64 = 6;
 
 /// `late.c`.
 fn late(mpi: Mpi) -> PathBuf {
@@ -58,7 +58,6 @@ fn assert_waits(case: &str, profile: &Profile, (function, communicator): (&str, 
             waits.waiting > half && waits.waiting > late.waiting,
             "{case}, rank {rank}: {waits:?}"
         );
-        assert!(waits.waiting > waits.transfer, "{case}, rank {rank}: {waits:?}");
     }
 }
 

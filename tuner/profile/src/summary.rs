@@ -315,7 +315,7 @@ pub fn of(profile: &Profile) -> Summary {
         lost_calls: missing(|rank| rank.missing.lost_calls),
         lost_messages: missing(|rank| rank.missing.lost_messages),
         failed_calls: missing(|rank| rank.missing.failed_calls),
-        sampling: (profile.sampling.interval > 0).then(|| Sampling {
+        sampling: (profile.sampling.interval > 0).then_some(Sampling {
             interval: profile.sampling.interval,
             clocks: profile.sampling.clocks,
             bound: profile.sampling.bound_ns as f64 * 1e-9,
