@@ -58,6 +58,19 @@ impl Function {
         (Function::Barrier as u8..=Function::Exscan as u8).contains(&(self as u8))
     }
 
+    /// True for calls that wait until a message is there, and do not receive it.
+    #[inline]
+    pub(crate) fn probes(self) -> bool {
+        matches!(self, Function::Probe | Function::Mprobe)
+    }
+
+    /// True for calls that wait for one message and say who sent it.
+    #[inline]
+    pub(crate) fn waits_for_sender(self) -> bool {
+        use Function::{Mprobe, Probe, Recv, Sendrecv, Sendrecv_replace};
+        matches!(self, Recv | Sendrecv | Sendrecv_replace | Probe | Mprobe)
+    }
+
     /// True if the function looks whether requests are complete, and does not wait for them.
     #[inline]
     pub(crate) fn is_test(self) -> bool {

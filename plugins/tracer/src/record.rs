@@ -254,6 +254,7 @@ impl Begun {
                             (function, state),
                             (self.site, self.ticks, end.wrapping_sub(self.ticks)),
                             &call.volume,
+                            &call.act,
                         );
                     }
                     if let Some(trace) = &tracer.trace {
@@ -303,6 +304,7 @@ unsafe fn count<N: Number>(
     (function, state): (Function, Option<&State>),
     (site, begin_ticks, ticks): (usize, u64, u64),
     call: &Volume<N>,
+    act: &Act,
 ) {
     // SAFETY: by this function's contract.
     unsafe {
@@ -319,6 +321,20 @@ unsafe fn count<N: Number>(
             let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
             counts.messages.add(receiver, amount);
         }
+        if function.waits_for_sender()
+            && is_programs
+            && let Some(from) = sender(act)
+            && let Some(from) = state.and_then(|state| state.peers().world_rank(from))
+        {
+            let came = || known(act.status).and_then(constants::received_bytes);
+            let amount = if function.probes() {
+                0
+            } else {
+                came().unwrap_or(0) as u64
+            };
+            let from = Key::of_receives(function, from);
+            counts.receives.add(from, Ended { site, ticks, amount }, |_| false);
+        }
         if let Some(number) = counts.samples.number(function, state) {
             counts.samples.add(Sample {
                 key,
@@ -330,6 +346,20 @@ unsafe fn count<N: Number>(
             });
         }
     }
+}
+
+/// The rank from which a message was received or found; none for `MPI_PROC_NULL`.
+///
+/// # Safety
+/// The library has filled the status, or it is none.
+#[inline]
+unsafe fn sender(act: &Act) -> Option<u32> {
+    let asked = act.receives?.peer;
+    if asked == mpi_sys::MPI_ANY_SOURCE {
+        // SAFETY: by this function's contract.
+        return u32::try_from(unsafe { known(act.status) }?.MPI_SOURCE).ok();
+    }
+    u32::try_from(asked).ok()
 }
 
 /// True if this is the rank of this process in a communicator of one side.

@@ -42,6 +42,8 @@ pub(crate) struct Counts {
     pub(crate) table: Table,
     pub(crate) messages: Line,
     pub(crate) samples: Samples,
+    /// Receives by their senders.
+    pub(crate) receives: Table,
     /// None where nothing is sampled.
     pub(crate) clock: Option<CommonClock>,
 }
@@ -57,6 +59,8 @@ impl Counts {
             table: Table::new(settings.memory / 2, shared)?,
             messages: Line::new(ranks, settings.memory / 4, shared),
             samples: Samples::new(interval, settings.memory / 32),
+            // A sixteenth.
+            receives: Table::new(settings.memory / 16, shared)?,
             clock,
         })
     }

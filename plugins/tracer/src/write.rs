@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use kilter_protocol::calls::{
-    self, Calls, Communicator, EXTENSION, End, Line, Messages, Rank, Reading, Samples, Sampling, Site,
+    self, Calls, Communicator, EXTENSION, End, Line, Messages, Rank, Reading, Received, Samples, Sampling, Site,
 };
 
 use crate::clock::Moment;
@@ -108,6 +108,24 @@ fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut im
         }
         put(out, &Line::Calls(calls_of(counts, site, seconds_of_tick)))?;
     }
+    for counts in all.receives.counts() {
+        let Some(from) = counts.key.sender() else { continue };
+        let (site, new) = sites.number(counts.site);
+        if let Some(line) = new {
+            put(out, &Line::Site(line))?;
+        }
+        put(
+            out,
+            &Line::Received(Received {
+                from,
+                function: Function::name_of(counts.key.function()).to_owned(),
+                site,
+                calls: counts.calls,
+                seconds: counts.ticks as f64 * seconds_of_tick,
+                bytes: counts.amount,
+            }),
+        )?;
+    }
     for samples in samples(all, &cells, (tracer.begin, seconds_of_tick)).into_values() {
         put(out, &Line::Samples(samples))?;
     }
@@ -119,6 +137,7 @@ fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut im
         &Line::End(End {
             lost_calls: all.table.lost(),
             lost_messages: all.messages.lost(),
+            lost_receives: all.receives.lost(),
             failed_calls: tracer.failed.load(Ordering::Relaxed),
         }),
     )

@@ -10,7 +10,7 @@ use kilter_protocol::sampling::Choice;
 
 use crate::clocks::{Clocks, Known};
 use crate::members::{self, MOST_RANKS};
-use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Sampling, Site};
+use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Received, Sampling, Site};
 use crate::split::{self, Job, Measured, Sample};
 
 /// Files that are no profile.
@@ -72,6 +72,7 @@ struct Found {
     calls: Vec<calls::Calls>,
     samples: Vec<calls::Samples>,
     messages: Vec<calls::Messages>,
+    received: Vec<calls::Received>,
     end: calls::End,
     clock_at_end: Option<calls::Reading>,
 }
@@ -140,6 +141,7 @@ fn read(path: &Path) -> Result<Found, GatherError> {
                 calls: Vec::new(),
                 samples: Vec::new(),
                 messages: Vec::new(),
+                received: Vec::new(),
                 end: calls::End::default(),
                 clock_at_end: None,
             });
@@ -164,6 +166,7 @@ fn read(path: &Path) -> Result<Found, GatherError> {
                 found.samples.push(one);
             }
             Line::Messages(one) => found.messages.push(one),
+            Line::Received(one) => found.received.push(one),
             Line::ClockAtEnd(reading) => found.clock_at_end = Some(reading),
             Line::End(end) => {
                 found.end = end;
@@ -236,6 +239,15 @@ fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {
             bytes: calls.bytes,
             requests: calls.requests,
             measured: Measured::default(),
+        }));
+        profile.received.extend(one.received.into_iter().map(|line| Received {
+            rank,
+            from: line.from,
+            function: line.function,
+            site: line.site.and_then(|id| own_sites.get(&id).copied()),
+            calls: line.calls,
+            seconds: line.seconds,
+            bytes: line.bytes,
         }));
         profile.messages.extend(one.messages.into_iter().map(|line| Messages {
             from: rank,

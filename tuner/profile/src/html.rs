@@ -4,7 +4,7 @@ use askama::Template;
 use kilter_render::format::{bytes, count, percent, seconds};
 use kilter_render::sheet::{Entry, Sheet};
 
-use crate::summary::{OfRank, Summary};
+use crate::summary::{OfPair, OfRank, Summary};
 use crate::text::{amount, comes_last, size, types};
 
 /// Most ranks whose matrix of messages is a table of its own.
@@ -217,8 +217,21 @@ fn tables(summary: &Summary) -> Vec<Sheet> {
         ),
     ];
     tables.extend(sampled(summary));
+    tables.extend(received(summary));
     tables.extend(messages(summary));
     tables
+}
+
+/// Receives and probes by their senders.
+fn received(summary: &Summary) -> Option<Sheet> {
+    let row = |one: &OfPair| {
+        let numbers = [one.calls.to_string(), seconds(one.seconds), bytes(one.bytes)];
+        let pair = [one.from.to_string(), one.to.to_string(), one.function.clone()];
+        pair.into_iter().chain(numbers).chain([one.place.clone()]).collect()
+    };
+    let rows: Vec<Vec<String>> = summary.received.iter().map(row).collect();
+    let heads = ["from", "to", "function", "calls", "time", "bytes", "place"];
+    (!rows.is_empty()).then(|| sheet("Receives and probes by sender", &heads, 3, rows))
 }
 
 /// Collectives whose waiting was measured, with who comes last.

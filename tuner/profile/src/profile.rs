@@ -25,6 +25,8 @@ pub struct Profile {
     pub calls: Vec<Calls>,
     /// Messages between ranks.
     pub messages: Vec<Messages>,
+    /// Receives of each rank from each.
+    pub received: Vec<Received>,
     /// Sampling of collective calls.
     pub sampling: Sampling,
 }
@@ -130,6 +132,25 @@ pub struct Calls {
     pub requests: u64,
     /// Waiting of those that were sampled.
     pub measured: Measured,
+}
+
+/// Calls of a rank that waited for messages of another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// Receiver's rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Sender's rank in `MPI_COMM_WORLD`.
+    pub from: u32,
+    /// Such as `MPI_Recv`.
+    pub function: String,
+    /// Place in [`Profile::sites`]; none if it is not known.
+    pub site: Option<usize>,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds in all of them.
+    pub seconds: f64,
+    /// Bytes that came.
+    pub bytes: u64,
 }
 
 /// Messages from one rank to another.

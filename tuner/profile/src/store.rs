@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use kilter_protocol::calls::End;
 use rusqlite::{Connection, OpenFlags, Row, params};
 
-use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Sampling, Site};
+use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Received, Sampling, Site};
 use crate::split::Measured;
 
 /// Version of the tables.
@@ -18,7 +18,7 @@ const TABLES: &str = "
 CREATE TABLE profile (command TEXT NOT NULL, status INTEGER NOT NULL, library TEXT NOT NULL, ranks INTEGER NOT NULL,
     sample_interval INTEGER NOT NULL, clocks INTEGER NOT NULL, clock_bound_ns INTEGER NOT NULL, unmatched_samples INTEGER NOT NULL);
 CREATE TABLE ranks (rank INTEGER PRIMARY KEY, host TEXT NOT NULL, seconds REAL NOT NULL, finalized INTEGER NOT NULL,
-    lost_calls INTEGER NOT NULL, lost_messages INTEGER NOT NULL, failed_calls INTEGER NOT NULL);
+    lost_calls INTEGER NOT NULL, lost_messages INTEGER NOT NULL, failed_calls INTEGER NOT NULL, lost_receives INTEGER NOT NULL);
 CREATE TABLE communicators (id INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL, ranks INTEGER NOT NULL,
     nodes INTEGER NOT NULL, ranks_per_node INTEGER NOT NULL);
 CREATE TABLE sites (id INTEGER PRIMARY KEY, module TEXT NOT NULL, offset INTEGER NOT NULL, symbol TEXT NOT NULL, source TEXT NOT NULL);
@@ -28,6 +28,8 @@ CREATE TABLE calls (rank INTEGER NOT NULL REFERENCES ranks, communicator INTEGER
     sampled INTEGER NOT NULL, sampled_waiting REAL NOT NULL, sampled_transfer REAL NOT NULL, came_last INTEGER NOT NULL, caused REAL NOT NULL);
 CREATE TABLE messages (sender INTEGER NOT NULL, receiver INTEGER NOT NULL, messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
     PRIMARY KEY (sender, receiver));
+CREATE TABLE received (rank INTEGER NOT NULL, sender INTEGER NOT NULL, function TEXT NOT NULL, site INTEGER REFERENCES sites, calls INTEGER NOT NULL,
+    seconds REAL NOT NULL, bytes INTEGER NOT NULL);
 ";
 
 /// A file that cannot be written or read.
@@ -112,11 +114,12 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
         let End {
             lost_calls,
             lost_messages,
+            lost_receives,
             failed_calls,
         } = rank.missing;
-        let lost = [lost_calls, lost_messages, failed_calls].map(signed);
+        let lost = [lost_calls, lost_messages, failed_calls, lost_receives].map(signed);
         all.execute(
-            "INSERT INTO ranks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO ranks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 rank.rank,
                 rank.host,
@@ -124,7 +127,8 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
                 rank.finalized,
                 lost[0],
                 lost[1],
-                lost[2]
+                lost[2],
+                lost[3]
             ],
         )?;
     }
@@ -169,6 +173,20 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
         let mut insert = all.prepare("INSERT INTO messages VALUES (?, ?, ?, ?)")?;
         for line in &profile.messages {
             insert.execute(params![line.from, line.to, signed(line.messages), signed(line.bytes)])?;
+        }
+    }
+    {
+        let mut insert = all.prepare("INSERT INTO received VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+        for line in &profile.received {
+            insert.execute(params![
+                line.rank,
+                line.from,
+                line.function,
+                line.site.and_then(|site| i64::try_from(site).ok()),
+                signed(line.calls),
+                line.seconds,
+                signed(line.bytes)
+            ])?;
         }
     }
     all.commit()
@@ -232,6 +250,7 @@ fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
                     lost_calls: unsigned(row.get(4)?),
                     lost_messages: unsigned(row.get(5)?),
                     failed_calls: unsigned(row.get(6)?),
+                    lost_receives: unsigned(row.get(7)?),
                 },
             })
         })?,
@@ -283,6 +302,18 @@ fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
                 to: row.get(1)?,
                 messages: unsigned(row.get(2)?),
                 bytes: unsigned(row.get(3)?),
+            })
+        })?,
+        received: rows(connection, "received", "rowid", |row| {
+            let site: Option<i64> = row.get(3)?;
+            Ok(Received {
+                rank: row.get(0)?,
+                from: row.get(1)?,
+                function: row.get(2)?,
+                site: site.and_then(|site| usize::try_from(site).ok()),
+                calls: unsigned(row.get(4)?),
+                seconds: row.get(5)?,
+                bytes: unsigned(row.get(6)?),
             })
         })?,
         ..head

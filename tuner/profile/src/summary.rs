@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::efficiency::{self, Efficiencies, Times};
 use crate::gather;
-use crate::profile::{Calls, Profile, Rank, Site};
+use crate::profile::{Calls, Profile, Rank, Received, Site};
 use crate::waiting;
 
 /// Version of the JSON.
@@ -47,10 +47,14 @@ pub struct Summary {
     pub calls: Vec<OfKind>,
     /// The matrix of messages: what each rank sent to each.
     pub messages: Vec<Sent>,
+    /// Receives and probes by sender and place, by their time.
+    pub received: Vec<OfPair>,
     /// Calls of kinds for which the tracer's memory did not reach.
     pub lost_calls: u64,
     /// Messages whose receiver is outside of the world, or for which the memory did not reach.
     pub lost_messages: u64,
+    /// Receives that are in no pair's numbers: the memory did not reach.
+    pub lost_receives: u64,
     /// Calls that returned an error.
     pub failed_calls: u64,
     /// Sampling of collective calls; null if there was none.
@@ -191,6 +195,25 @@ pub struct Sent {
     pub bytes: u64,
 }
 
+/// Blocking receives and probes of a rank that waited for messages of another one.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OfPair {
+    /// Sender.
+    pub from: u32,
+    /// Receiver.
+    pub to: u32,
+    /// Function of the receiver.
+    pub function: String,
+    /// Place of its calls in the program.
+    pub place: String,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds in them.
+    pub seconds: f64,
+    /// Bytes that came; 0 for probes.
+    pub bytes: u64,
+}
+
 /// Calls with their waiting.
 type Entry<'p> = (&'p Calls, f64);
 
@@ -313,7 +336,9 @@ pub fn of(profile: &Profile) -> Summary {
             })
             .collect(),
         lost_calls: missing(|rank| rank.missing.lost_calls),
+        received: pairs(profile),
         lost_messages: missing(|rank| rank.missing.lost_messages),
+        lost_receives: missing(|rank| rank.missing.lost_receives),
         failed_calls: missing(|rank| rank.missing.failed_calls),
         sampling: (profile.sampling.interval > 0).then_some(Sampling {
             interval: profile.sampling.interval,
@@ -322,6 +347,26 @@ pub fn of(profile: &Profile) -> Summary {
             unmatched: profile.sampling.unmatched,
         }),
     }
+}
+
+fn pairs(profile: &Profile) -> Vec<OfPair> {
+    let of = |line: &Received| OfPair {
+        from: line.from,
+        to: line.rank,
+        function: line.function.clone(),
+        place: place(profile, line.site),
+        calls: line.calls,
+        seconds: line.seconds,
+        bytes: line.bytes,
+    };
+    let mut pairs: Vec<OfPair> = profile.received.iter().map(of).collect();
+    pairs.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    pairs
+}
+
+fn place(profile: &Profile, site: Option<usize>) -> String {
+    let site = site.and_then(|site| profile.sites.get(site));
+    site.map_or_else(|| "unknown".to_owned(), Site::place)
 }
 
 fn per_rank(profile: &Profile, entries: &[Entry<'_>]) -> Vec<OfRank> {
@@ -367,10 +412,7 @@ fn of_kind(profile: &Profile, group: &[Entry<'_>]) -> Option<OfKind> {
     Some(OfKind {
         communicator: communicator.map(|one| one.name.clone()).unwrap_or_default(),
         ranks: communicator.map_or(0, |one| one.ranks),
-        place: first
-            .site
-            .and_then(|site| profile.sites.get(site))
-            .map_or_else(|| "unknown".to_owned(), Site::place),
+        place: place(profile, first.site),
         bucket: bytes_of(first.bucket),
         datatype: first.datatype.clone(),
         operator: first.operator.clone(),
@@ -409,6 +451,9 @@ mod tests {
         assert!((efficiencies.load_balance - 6.5 / 8.0).abs() < 1e-9, "{efficiencies:?}");
         assert_eq!(summary.calls[0].place, "solver+0x1234");
         assert_eq!(summary.calls[0].bucket, (8, 15));
+        let pair = &summary.received[0];
+        assert_eq!((pair.from, pair.to, pair.calls, pair.seconds), (0, 1, 5, 0.5));
+        assert_eq!(pair.place, "solver+0x1234");
     }
 
     #[test]

@@ -30,6 +30,12 @@ pub fn text(summary: &Summary) -> String {
             &sampled(summary),
         ));
     }
+    if !summary.received.is_empty() {
+        out.push_str(&section(
+            "Receives and probes by sender, rank and place",
+            &received(summary),
+        ));
+    }
     if !summary.messages.is_empty() {
         out.push_str(&section("Bytes sent, from (rows) to (columns)", &messages(summary)));
     }
@@ -247,6 +253,25 @@ fn sampled(summary: &Summary) -> String {
     trimmed(&table)
 }
 
+fn received(summary: &Summary) -> String {
+    let mut table = plain(
+        &["from", "to", "function", "calls", "time", "bytes", "place"],
+        &[0, 1, 3, 4, 5],
+    );
+    for one in &summary.received {
+        table.add_row(vec![
+            one.from.to_string(),
+            one.to.to_string(),
+            one.function.trim_start_matches("MPI_").to_owned(),
+            one.calls.to_string(),
+            seconds(one.seconds),
+            bytes(one.bytes),
+            shortened(&one.place, PLACE),
+        ]);
+    }
+    trimmed(&table)
+}
+
 fn messages(summary: &Summary) -> String {
     if summary.ranks > MATRIX_RANKS {
         let sent: u64 = summary.messages.iter().map(|line| line.messages).sum();
@@ -286,14 +311,13 @@ fn messages(summary: &Summary) -> String {
 pub(crate) fn foot(summary: &Summary) -> String {
     let mut out = String::new();
     if let Some(sampling) = summary.sampling {
-        let _ = write!(
-            out,
-            "waiting was measured in one of {} collective calls",
-            sampling.interval
-        );
+        let _ = match sampling.interval {
+            1 => write!(out, "waiting was measured in every blocking collective"),
+            interval => write!(out, "waiting was measured in one of {interval} blocking collectives"),
+        };
         if sampling.clocks > 1 {
             let bound = seconds(sampling.bound);
-            let _ = write!(out, ", on {} clocks that were made one within {bound}", sampling.clocks);
+            let _ = write!(out, ", on {} clocks made one within {bound}", sampling.clocks);
         }
         if sampling.unmatched > 0 {
             let _ = write!(out, "; {} of them lack a rank", sampling.unmatched);
@@ -325,6 +349,13 @@ pub(crate) fn foot(summary: &Summary) -> String {
     if summary.lost_messages > 0 {
         let _ = writeln!(out, "{} messages are not in the matrix", summary.lost_messages);
     }
+    if summary.lost_receives > 0 {
+        let _ = writeln!(
+            out,
+            "{} receives are in no pair's time: the tracer's memory did not reach (--memory MIB)",
+            summary.lost_receives
+        );
+    }
     if summary.failed_calls > 0 {
         let _ = writeln!(out, "{} calls returned an error", summary.failed_calls);
     }
@@ -352,6 +383,7 @@ mod tests {
             "solver+0x1234",
             "sum real",
             "20 KiB",
+            "Receives and probes by sender",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
@@ -385,8 +417,7 @@ mod tests {
         let rows: Vec<String> = text.lines().map(words).collect();
         let row = "world Allreduce 8 B 20 3.00 s 2.00 s 0 (90 %) solver+0x1234";
         assert!(rows.iter().any(|found| found == row), "{text}");
-        let said =
-            "one of 8 blocking collectives, on 2 clocks that were made one within 1.50 us; 3 of them lack a rank\n";
+        let said = "one of 8 blocking collectives, on 2 clocks made one within 1.50 us; 3 of them lack a rank\n";
         assert!(text.contains(said), "{text}");
         let world = &summary.communicators[0];
         assert_eq!((world.sampled, world.last[0].rank, world.last[0].calls), (20, 0, 9));
@@ -400,11 +431,13 @@ mod tests {
         profile.status = 3;
         profile.ranks[0].finalized = false;
         profile.ranks[1].missing.lost_calls = 7;
+        profile.ranks[1].missing.lost_receives = 9;
         let text = text(&summary::of(&profile));
         for part in [
             "no counts of 2 ranks (2, 3)",
             "without MPI_Finalize: 1 rank (0)",
             "7 calls are in no line",
+            "9 receives are in no pair",
             "status 3",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

@@ -39,6 +39,8 @@ pub enum Line {
     Samples(Samples),
     /// Messages to a rank.
     Messages(Messages),
+    /// Receives from a rank.
+    Received(Received),
     /// The end of the file.
     End(End),
     /// The other clock at the end of the program.
@@ -200,6 +202,23 @@ pub struct Messages {
     pub bytes: u64,
 }
 
+/// Calls that waited for messages of one rank, and received or found them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// Sender's rank in `MPI_COMM_WORLD`.
+    pub from: u32,
+    /// Name of the function, such as `MPI_Recv`.
+    pub function: String,
+    /// Number of the call site; none if it is not known.
+    pub site: Option<u32>,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds inside of them.
+    pub seconds: f64,
+    /// Bytes that came; 0 for probes.
+    pub bytes: u64,
+}
+
 /// Numbers of what has not been counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct End {
@@ -207,6 +226,8 @@ pub struct End {
     pub lost_calls: u64,
     /// Messages whose receiver is outside of `MPI_COMM_WORLD`, or for which the memory did not reach.
     pub lost_messages: u64,
+    /// Receives for whose pairs of ranks the memory did not reach.
+    pub lost_receives: u64,
     /// Calls that returned an error.
     pub failed_calls: u64,
 }

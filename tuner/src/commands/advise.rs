@@ -138,6 +138,7 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
             missing: kilter_protocol::calls::End {
                 lost_calls: 0,
                 lost_messages: 0,
+                lost_receives: 0,
                 failed_calls: 0,
             },
         };

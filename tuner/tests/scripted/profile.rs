@@ -21,6 +21,7 @@ fn rank(rank: u32) -> Rank {
         missing: End {
             lost_calls: 0,
             lost_messages: 0,
+            lost_receives: 0,
             failed_calls: 0,
         },
     }
