@@ -18,13 +18,14 @@
 //! `MPI_Init` and `MPI_Finalize`, on a communicator of its own. Where it does not, it exchanges no message, and a rank may lack it.
 //!
 //! * [`entry`]: the exported functions, `MPI_X` and `PMPI_X`: the Fortran layer of Open MPI calls `PMPI_X`.
-//! * [`record`]: what a call is counted as, and what it does.
+//! * [`record`]: what a call is counted as, and what it does. [`amount`]: its bytes.
 //! * [`table`], [`key`], [`matrix`], [`samples`]: the counts, in memory of a fixed size.
 //! * [`trace`]: every message, in a file that outlives the process.
 //! * [`communicator`], [`members`], [`datatype`], [`number`], [`functions`], [`site`]: what calls are told apart by.
 //! * [`thread`], [`clock`]: where a call comes from, and how long it takes. [`common_clock`]: how the ranks' clocks differ.
 //! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
+mod amount;
 mod clock;
 mod common_clock;
 mod communicator;

@@ -4,7 +4,8 @@ use askama::Template;
 use kilter_render::format::{bytes, count, percent, seconds};
 use kilter_render::sheet::{Entry, Sheet};
 
-use crate::summary::{OfPair, OfRank, Summary};
+use crate::pairs::OfPair;
+use crate::summary::{OfRank, Summary};
 use crate::text::{amount, comes_last, size, types};
 
 /// Most ranks whose matrix of messages is a table of its own.

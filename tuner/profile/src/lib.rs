@@ -7,6 +7,7 @@
 //! * [`store`]: the profile as one SQLite file.
 //! * [`summary`]: what is shown of it, with the time spent waiting ([`waiting`]) and efficiencies ([`efficiency`]).
 //! * [`text`], [`html`], [`listing`]: renderings.
+//! * [`pairs`]: receives by their senders.
 //! * [`counters`]: what rules of advice read.
 //! * [`mix`], [`layouts`]: what `kilter tune` tunes for it. [`saved`]: what that has brought.
 //!
@@ -21,6 +22,7 @@ pub mod layouts;
 pub mod listing;
 pub mod members;
 pub mod mix;
+pub mod pairs;
 pub mod places;
 pub mod profile;
 pub mod saved;

@@ -31,6 +31,15 @@ pub struct Profile {
     pub sampling: Sampling,
 }
 
+impl Profile {
+    /// A call site in words; `unknown` for none.
+    #[must_use]
+    pub fn place(&self, site: Option<usize>) -> String {
+        let site = site.and_then(|site| self.sites.get(site));
+        site.map_or_else(|| "unknown".to_owned(), Site::place)
+    }
+}
+
 /// Sampling of collective calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sampling {

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::efficiency::{self, Efficiencies, Times};
 use crate::gather;
-use crate::profile::{Calls, Profile, Rank, Received, Site};
+use crate::pairs::{self, OfPair};
+use crate::profile::{Calls, Profile, Rank};
 use crate::waiting;
 
 /// Version of the JSON.
@@ -195,25 +196,6 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// Blocking receives and probes of a rank that waited for messages of another one.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct OfPair {
-    /// Sender.
-    pub from: u32,
-    /// Receiver.
-    pub to: u32,
-    /// Function of the receiver.
-    pub function: String,
-    /// Place of its calls in the program.
-    pub place: String,
-    /// Number of calls.
-    pub calls: u64,
-    /// Seconds in them.
-    pub seconds: f64,
-    /// Bytes that came; 0 for probes.
-    pub bytes: u64,
-}
-
 /// Calls with their waiting.
 type Entry<'p> = (&'p Calls, f64);
 
@@ -336,7 +318,7 @@ pub fn of(profile: &Profile) -> Summary {
             })
             .collect(),
         lost_calls: missing(|rank| rank.missing.lost_calls),
-        received: pairs(profile),
+        received: pairs::of(profile),
         lost_messages: missing(|rank| rank.missing.lost_messages),
         lost_receives: missing(|rank| rank.missing.lost_receives),
         failed_calls: missing(|rank| rank.missing.failed_calls),
@@ -347,26 +329,6 @@ pub fn of(profile: &Profile) -> Summary {
             unmatched: profile.sampling.unmatched,
         }),
     }
-}
-
-fn pairs(profile: &Profile) -> Vec<OfPair> {
-    let of = |line: &Received| OfPair {
-        from: line.from,
-        to: line.rank,
-        function: line.function.clone(),
-        place: place(profile, line.site),
-        calls: line.calls,
-        seconds: line.seconds,
-        bytes: line.bytes,
-    };
-    let mut pairs: Vec<OfPair> = profile.received.iter().map(of).collect();
-    pairs.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
-    pairs
-}
-
-fn place(profile: &Profile, site: Option<usize>) -> String {
-    let site = site.and_then(|site| profile.sites.get(site));
-    site.map_or_else(|| "unknown".to_owned(), Site::place)
 }
 
 fn per_rank(profile: &Profile, entries: &[Entry<'_>]) -> Vec<OfRank> {
@@ -412,7 +374,7 @@ fn of_kind(profile: &Profile, group: &[Entry<'_>]) -> Option<OfKind> {
     Some(OfKind {
         communicator: communicator.map(|one| one.name.clone()).unwrap_or_default(),
         ranks: communicator.map_or(0, |one| one.ranks),
-        place: place(profile, first.site),
+        place: profile.place(first.site),
         bucket: bytes_of(first.bucket),
         datatype: first.datatype.clone(),
         operator: first.operator.clone(),
