@@ -37,6 +37,7 @@ fn main() -> std::process::ExitCode {
         tracer::by_hand,
         tracer::proof,
         tracer::trace,
+        tracer::waiting,
         vcluster,
     ])
 }

@@ -30,6 +30,8 @@ pub(crate) struct State {
     /// True once it is defined in the trace.
     pub(crate) is_traced: AtomicBool,
     exists: AtomicBool,
+    /// Number of sampled functions' calls on it.
+    collectives: AtomicU64,
 }
 
 impl State {
@@ -37,6 +39,14 @@ impl State {
     #[inline]
     pub(crate) fn peers(&self) -> &Members {
         self.remote.as_ref().unwrap_or(&self.members)
+    }
+
+    /// Number of the next call of a collective, from 0. Collectives on a communicator are called one after the other.
+    #[inline]
+    pub(crate) fn next_collective(&self) -> u64 {
+        let number = self.collectives.load(Ordering::Relaxed);
+        self.collectives.store(number + 1, Ordering::Relaxed);
+        number
     }
 }
 
@@ -151,6 +161,7 @@ fn made(comm: MPI_Comm) -> Option<&'static State> {
         label: Mutex::new(String::new()),
         is_traced: AtomicBool::new(false),
         exists: AtomicBool::new(true),
+        collectives: AtomicU64::new(0),
     }));
     registry.states.push(state);
     registry.by_members.entry(members).or_default().push(id);

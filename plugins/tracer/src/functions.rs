@@ -52,6 +52,25 @@ impl Function {
         (Function::Barrier as u8..=Function::Ineighbor_alltoallw as u8).contains(&(self as u8))
     }
 
+    /// True for blocking collectives of all ranks of a communicator, whose waiting is measured.
+    #[inline]
+    pub(crate) fn is_sampled(self) -> bool {
+        (Function::Barrier as u8..=Function::Exscan as u8).contains(&(self as u8))
+    }
+
+    /// True for calls that wait until a message is there, and do not receive it.
+    #[inline]
+    pub(crate) fn probes(self) -> bool {
+        matches!(self, Function::Probe | Function::Mprobe)
+    }
+
+    /// True for calls that wait for one message and say who sent it.
+    #[inline]
+    pub(crate) fn waits_for_sender(self) -> bool {
+        use Function::{Mprobe, Probe, Recv, Sendrecv, Sendrecv_replace};
+        matches!(self, Recv | Sendrecv | Sendrecv_replace | Probe | Mprobe)
+    }
+
     /// True if the function looks whether requests are complete, and does not wait for them.
     #[inline]
     pub(crate) fn is_test(self) -> bool {
@@ -76,6 +95,11 @@ mod tests {
         use Function::{Bcast, Ibarrier, Ineighbor_alltoallw, Test, Testsome};
         assert!(names(Function::is_collective, &[Bcast, Ibarrier, Ineighbor_alltoallw]));
         assert!(names(Function::is_test, &[Test, Testsome]) && !Function::Waitsome.is_test());
+        assert!(names(
+            Function::is_sampled,
+            &[Function::Barrier, Bcast, Function::Exscan]
+        ));
+        assert!(!Ibarrier.is_sampled() && !Ineighbor_alltoallw.is_sampled() && !Testsome.is_sampled());
         assert!(!Function::Testsome.is_collective() && !Function::Comm_dup.is_collective());
     }
 }

@@ -25,6 +25,17 @@ impl Key {
             | 1 << 47)
     }
 
+    /// The key of receives of a function from a world rank.
+    #[inline]
+    pub(crate) fn of_receives(function: Function, from: u32) -> Key {
+        Key::new(function, Some(from), 0, 0, 0)
+    }
+
+    /// The world rank of a key of receives.
+    pub(crate) fn sender(self) -> Option<u32> {
+        self.communicator()
+    }
+
     pub(crate) fn bits(self) -> u64 {
         self.0
     }
@@ -71,6 +82,8 @@ mod tests {
                 assert_eq!(key.communicator(), communicator);
             }
         }
+        let key = Key::of_receives(Function::Recv, 0);
+        assert_eq!((key.sender(), key.function()), (Some(0), Function::Recv as u8));
         assert_ne!(Key::new(Function::Send, None, 0, 0, 0).bits(), 0);
     }
 }

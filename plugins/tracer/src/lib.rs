@@ -8,22 +8,26 @@
 //! | ------------------------ | ---------------------------------------------------------------------------- |
 //! | `KILTER_TRACER_DIR`      | directory into which each rank writes its counts; nothing is counted without |
 //! | `KILTER_TRACER_MEMORY`   | memory of a rank's counts in MiB, 16 by default                              |
+//! | `KILTER_TRACER_SAMPLE`   | one collective call in so many is sampled, 8 by default; 0 for none          |
 //! | `KILTER_TRACE_DIR`       | directory into which each rank writes its trace; nothing is traced without   |
 //! | `KILTER_TRACE_LIMIT`     | size of a rank's trace in MiB, 256 by default                                |
 //! | `KILTER_TRACE_WHEN_FULL` | `stop` (default), or `ring`: the oldest calls give way                       |
 //! | `KILTER_TRACE_HASH`      | bytes of a payload that are hashed at most in MiB, 16 by default; 0 for none |
 //!
-//! The tracer is preloaded before the drop-in and the progress thread. It exchanges no message, so that a rank may lack it.
+//! The tracer is preloaded before the drop-in and the progress thread. Where it samples, all ranks must have it: they compare their clocks in
+//! `MPI_Init` and `MPI_Finalize`, on a communicator of its own. Where it does not, it exchanges no message, and a rank may lack it.
 //!
 //! * [`entry`]: the exported functions, `MPI_X` and `PMPI_X`: the Fortran layer of Open MPI calls `PMPI_X`.
-//! * [`record`]: what a call is counted as, and what it does.
-//! * [`table`], [`key`], [`matrix`]: the counts, in memory of a fixed size.
+//! * [`record`]: what a call is counted as, and what it does. [`amount`]: its bytes.
+//! * [`table`], [`key`], [`matrix`], [`samples`]: the counts, in memory of a fixed size.
 //! * [`trace`]: every message, in a file that outlives the process.
 //! * [`communicator`], [`members`], [`datatype`], [`number`], [`functions`], [`site`]: what calls are told apart by.
-//! * [`thread`], [`clock`]: where a call comes from, and how long it takes.
+//! * [`thread`], [`clock`]: where a call comes from, and how long it takes. [`common_clock`]: how the ranks' clocks differ.
 //! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
+mod amount;
 mod clock;
+mod common_clock;
 mod communicator;
 mod datatype;
 pub mod entry;
@@ -33,6 +37,7 @@ mod matrix;
 mod members;
 mod number;
 mod record;
+mod samples;
 mod settings;
 mod site;
 mod start;

@@ -9,12 +9,14 @@ use std::sync::atomic::Ordering;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants};
 use mpi_sys::{MPI_Request, MPI_Status};
 
+use crate::amount::{amount, is_own_rank};
 use crate::clock;
 use crate::communicator::{self, State};
 use crate::datatype;
 use crate::functions::Function;
 use crate::key::Key;
 use crate::number::Number;
+use crate::samples::Sample;
 use crate::site;
 use crate::start::{self, Counts, Tracer};
 use crate::table::Ended;
@@ -251,8 +253,9 @@ impl Begun {
                         count(
                             counts,
                             (function, state),
-                            (self.site, end.wrapping_sub(self.ticks)),
+                            (self.site, self.ticks, end.wrapping_sub(self.ticks)),
                             &call.volume,
+                            &call.act,
                         );
                     }
                     if let Some(trace) = &tracer.trace {
@@ -300,8 +303,9 @@ fn failed(tracer: &Tracer) {
 unsafe fn count<N: Number>(
     counts: &Counts,
     (function, state): (Function, Option<&State>),
-    (site, ticks): (usize, u64),
+    (site, begin_ticks, ticks): (usize, u64, u64),
     call: &Volume<N>,
+    act: &Act,
 ) {
     // SAFETY: by this function's contract.
     unsafe {
@@ -318,69 +322,43 @@ unsafe fn count<N: Number>(
             let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
             counts.messages.add(receiver, amount);
         }
-    }
-}
-
-/// Bytes or requests of a call, and the class of its type.
-///
-/// # Safety
-/// As for [`count`].
-#[inline]
-unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) -> (u64, u8) {
-    let data = match call.root {
-        // Roots of intercommunicators are negative: `MPI_ROOT` passes what a root does, `MPI_PROC_NULL` nothing.
-        Some((root, _)) if root == mpi_sys::MPI_PROC_NULL => Data::Nothing,
-        Some((root, data))
-            if root < 0
-                || state.is_some_and(|state| u32::try_from(root) == Ok(state.rank) && state.remote.is_none()) =>
+        if function.waits_for_sender()
+            && is_programs
+            && let Some(from) = sender(act)
+            && let Some(from) = state.and_then(|state| state.peers().world_rank(from))
         {
-            data
+            let came = || known(act.status).and_then(constants::received_bytes);
+            let amount = if function.probes() {
+                0
+            } else {
+                came().unwrap_or(0) as u64
+            };
+            let from = Key::of_receives(function, from);
+            counts.receives.add(from, Ended { site, ticks, amount }, |_| false);
         }
-        _ => call.data,
-    };
-    if call.to == Some(mpi_sys::MPI_PROC_NULL) {
-        return (0, 0);
-    }
-    let ranks = || state.map_or(0, |state| u64::from(state.peers().count()));
-    // SAFETY: types are valid, and lists have an entry for each rank, by this function's contract.
-    unsafe {
-        match data {
-            Data::Nothing => (0, 0),
-            Data::Requests(count) => (count.unsigned(), 0),
-            Data::Received(bytes, datatype) => (bytes, datatype::element(datatype).class),
-            Data::Elements(count, datatype) => of(count.unsigned(), datatype),
-            Data::Blocks(count, datatype) => of(count.unsigned().saturating_mul(ranks()), datatype),
-            Data::List(counts, datatype) => of(sum(counts, ranks()), datatype),
-            Data::ListOfOwn(counts, datatype) => {
-                let ranks = state.map_or(0, |state| u64::from(state.members.count()));
-                of(sum(counts, ranks), datatype)
-            }
-            Data::Lists(counts, types) => (0..ranks() as usize).fold((0, 0), |(sum, _): (u64, u8), rank| {
-                let (bytes, class) = of((*counts.add(rank)).unsigned(), *types.add(rank));
-                (sum.saturating_add(bytes), class)
-            }),
+        if let Some(number) = counts.samples.number(function, state) {
+            counts.samples.add(Sample {
+                key,
+                site,
+                number,
+                begin_ticks,
+                took_ticks: ticks,
+                is_root: call.root.is_some_and(|(root, _)| is_own_rank(root, state)),
+            });
         }
     }
 }
 
-/// # Safety
-/// There are so many counts.
-#[inline]
-unsafe fn sum<N: Number>(counts: *const N, ranks: u64) -> u64 {
-    (0..ranks as usize).fold(0, |sum: u64, rank| {
-        // SAFETY: by this function's contract.
-        let count = unsafe { *counts.add(rank) };
-        sum.saturating_add(count.unsigned())
-    })
-}
-
-/// Bytes of so many elements, and the class of their type.
+/// The rank from which a message was received or found; none for `MPI_PROC_NULL`.
 ///
 /// # Safety
-/// The type is valid.
+/// The library has filled the status, or it is none.
 #[inline]
-unsafe fn of(count: u64, datatype: MPI_Datatype) -> (u64, u8) {
-    // SAFETY: by this function's contract.
-    let element = unsafe { datatype::element(datatype) };
-    (count.saturating_mul(element.bytes), element.class)
+unsafe fn sender(act: &Act) -> Option<u32> {
+    let asked = act.receives?.peer;
+    if asked == mpi_sys::MPI_ANY_SOURCE {
+        // SAFETY: by this function's contract.
+        return u32::try_from(unsafe { known(act.status) }?.MPI_SOURCE).ok();
+    }
+    u32::try_from(asked).ok()
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use kilter_mpi::environment::{Variables, WrongValue};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MAX_MEMORY_MIB, MEMORY_MIB, MEMORY_VARIABLE};
+use kilter_protocol::sampling::{self, INTERVAL, MAX_INTERVAL};
 use kilter_protocol::trace::{
     self, HASH_MIB, HASH_VARIABLE, LIMIT_MIB, LIMIT_VARIABLE, LIMITS_MIB, MAX_HASH_MIB, WHEN_FULL_VARIABLE, WhenFull,
 };
@@ -23,6 +24,8 @@ pub(crate) struct Counts {
     pub(crate) directory: PathBuf,
     /// Bytes of memory for the counts.
     pub(crate) memory: usize,
+    /// One collective call in so many is sampled; none if it is 0.
+    pub(crate) interval: u32,
 }
 
 /// Settings of the trace.
@@ -51,6 +54,9 @@ impl Settings {
             Some(directory) => Some(Counts {
                 directory: directory.into(),
                 memory: mebibytes(MEMORY_VARIABLE, MEMORY_MIB, (1, MAX_MEMORY_MIB))?,
+                interval: variables
+                    .number(sampling::VARIABLE, &(0..=u64::from(MAX_INTERVAL)), "calls")?
+                    .map_or(INTERVAL, |number| u32::try_from(number).unwrap_or(MAX_INTERVAL)),
             }),
         };
         let full = WhenFull::ALL.map(|when| (when.word(), when));
@@ -103,6 +109,11 @@ mod tests {
         assert_eq!(plain.trace, None);
         let counts = plain.counts.unwrap();
         assert_eq!((counts.directory, counts.memory), (PathBuf::from("/calls"), 16 << 20));
+        assert_eq!(counts.interval, INTERVAL);
+        let none = settings(&[directory, (sampling::VARIABLE, "0")]).unwrap();
+        assert_eq!(none.counts.unwrap().interval, 0);
+        let error = settings(&[directory, (sampling::VARIABLE, "often")]).unwrap_err();
+        assert!(error.to_string().contains("0 to 16777216"), "{error}");
         let memory = settings(&[directory, (MEMORY_VARIABLE, "2")]).unwrap();
         assert_eq!(memory.counts.unwrap().memory, 2 << 20);
         for wrong in ["0", "-1", "4097", "many"] {

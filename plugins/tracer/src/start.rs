@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, environment, info};
 
 use crate::clock::{self, Moment};
+use crate::common_clock::CommonClock;
 use crate::communicator;
 use crate::matrix::Line;
+use crate::samples::Samples;
 use crate::settings::{self, Settings};
 use crate::table::Table;
 use crate::trace::{self, Identity, Trace};
@@ -39,16 +41,27 @@ pub(crate) struct Counts {
     pub(crate) directory: PathBuf,
     pub(crate) table: Table,
     pub(crate) messages: Line,
+    pub(crate) samples: Samples,
+    /// Receives by their senders.
+    pub(crate) receives: Table,
+    /// None where nothing is sampled.
+    pub(crate) clock: Option<CommonClock>,
 }
 
 impl Counts {
     /// `None` without memory.
-    fn new(settings: settings::Counts, ranks: usize, shared: bool) -> Option<Counts> {
-        // The cells get half of the memory, the line of messages a quarter, communicators an eighth.
+    fn new(settings: settings::Counts, clock: Option<CommonClock>, (ranks, shared): (usize, bool)) -> Option<Counts> {
+        let interval = clock.as_ref().map_or(0, |_| settings.interval);
+        // The cells get half of the memory, the line of messages a quarter, communicators an eighth, samples a thirty-second: what they tell does not get
+        // better with more of them, and all ranks' samples are read together.
         Some(Counts {
             directory: settings.directory,
             table: Table::new(settings.memory / 2, shared)?,
             messages: Line::new(ranks, settings.memory / 4, shared),
+            samples: Samples::new(interval, settings.memory / 32),
+            // A sixteenth.
+            receives: Table::new(settings.memory / 16, shared)?,
+            clock,
         })
     }
 }
@@ -124,12 +137,20 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
     let world = constants::comm_world();
     let ranks = info::size(world)?;
     let shared = info::is_thread_multiple().unwrap_or(true);
+    // All ranks must come here, so that it stands before everything that can fail on one.
+    let samples = settings.counts.as_ref().is_some_and(|counts| counts.interval > 0);
+    let clock = if samples && ranks > 1 {
+        // SAFETY: by this function's contract; all ranks have the same settings.
+        Some(unsafe { CommonClock::at_begin(rank, ranks) }?)
+    } else {
+        None
+    };
     let for_communicators = settings
         .counts
         .as_ref()
         .map_or(COMMUNICATORS, |counts| counts.memory / 8);
     let counts = match settings.counts {
-        Some(settings) => match Counts::new(settings, ranks, shared) {
+        Some(settings) => match Counts::new(settings, clock, (ranks, shared)) {
             Some(counts) => Some(counts),
             None => return Ok(None),
         },
@@ -171,7 +192,7 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
         host,
         library,
         process,
-        begin: Moment::now(),
+        begin: Moment::careful(),
         counts,
         trace,
         failed: AtomicU64::new(0),
@@ -199,8 +220,18 @@ pub(crate) fn finish(finalized: bool) {
         }
     }));
     let Some(counts) = &tracer.counts else { return };
-    let written = catch_unwind(AssertUnwindSafe(|| write::write(tracer, counts, finalized)));
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        let file = write::write(tracer, counts, finalized)?;
+        if finalized && let Some(clock) = &counts.clock {
+            // The counts are in the file by now: a rank that never comes to MPI_Finalize costs nobody's.
+            // SAFETY: MPI_Finalize has begun, which all ranks call and in which they wait for each other; it has ended nothing yet.
+            let at_end = unsafe { clock.compare() };
+            write::append(&file, at_end)?;
+        }
+        Ok(())
+    }));
     if let Ok(Err(error)) = written {
+        let error: write::WriteError = error;
         kilter_mpi::say(format_args!("warning: profile: rank {}: {error}", tracer.rank));
     }
 }

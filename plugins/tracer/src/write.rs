@@ -1,13 +1,15 @@
 //! The file of a rank. It gets its name when it is complete.
 
-use std::collections::BTreeMap;
-use std::fs::File;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use kilter_protocol::calls::{self, Calls, Communicator, EXTENSION, End, Line, Messages, Rank, Site};
+use kilter_protocol::calls::{
+    self, Calls, Communicator, EXTENSION, End, Line, Messages, Rank, Reading, Received, Samples, Sampling, Site,
+};
 
 use crate::clock::Moment;
 use crate::communicator::{self, State};
@@ -35,8 +37,8 @@ impl std::fmt::Display for WriteError {
     }
 }
 
-/// Writes the counts of this rank into its directory.
-pub(crate) fn write(tracer: &Tracer, counts: &start::Counts, finalized: bool) -> Result<(), WriteError> {
+/// Writes the counts of this rank into its directory; the file.
+pub(crate) fn write(tracer: &Tracer, counts: &start::Counts, finalized: bool) -> Result<PathBuf, WriteError> {
     let host: String = tracer
         .host
         .chars()
@@ -54,11 +56,26 @@ pub(crate) fn write(tracer: &Tracer, counts: &start::Counts, finalized: bool) ->
     lines((tracer, counts), finalized, &mut out).map_err(failed(&part))?;
     out.flush().map_err(failed(&part))?;
     drop(out);
-    std::fs::rename(&part, &path).map_err(failed(&path))
+    std::fs::rename(&part, &path).map_err(failed(&path))?;
+    Ok(path)
+}
+
+/// Adds what was learnt when the file was there already.
+pub(crate) fn append(file: &Path, clock_at_end: Option<Reading>) -> Result<(), WriteError> {
+    let Some(reading) = clock_at_end else { return Ok(()) };
+    let failed = |source| WriteError {
+        path: file.to_owned(),
+        source,
+    };
+    let mut line = Vec::new();
+    put(&mut line, &Line::ClockAtEnd(reading)).map_err(failed)?;
+    // In one piece: a file that ends within a line is refused.
+    let mut open = OpenOptions::new().append(true).open(file).map_err(failed)?;
+    open.write_all(&line).map_err(failed)
 }
 
 fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut impl Write) -> io::Result<()> {
-    let end = Moment::now();
+    let end = Moment::careful();
     let seconds_of_tick = end.seconds_of_tick(tracer.begin);
     put(
         out,
@@ -71,18 +88,46 @@ fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut im
             library: tracer.library.clone(),
             seconds: end.seconds_since(tracer.begin),
             finalized,
+            sampling: all.clock.as_ref().map(|clock| Sampling {
+                interval: all.samples.interval(),
+                halvings: all.samples.halvings(),
+                clock: clock.known(),
+            }),
         }),
     )?;
     for state in communicator::all() {
         put(out, &Line::Communicator(described(state)))?;
     }
     let mut sites = Sites::default();
-    for counts in all.table.counts().filter(|counts| !counts.own) {
+    let mut cells = HashMap::new();
+    for (line, counts) in all.table.counts().filter(|counts| !counts.own).enumerate() {
+        cells.insert((counts.key.bits(), counts.site), line);
         let (site, new) = sites.number(counts.site);
         if let Some(line) = new {
             put(out, &Line::Site(line))?;
         }
         put(out, &Line::Calls(calls_of(counts, site, seconds_of_tick)))?;
+    }
+    for counts in all.receives.counts() {
+        let Some(from) = counts.key.sender() else { continue };
+        let (site, new) = sites.number(counts.site);
+        if let Some(line) = new {
+            put(out, &Line::Site(line))?;
+        }
+        put(
+            out,
+            &Line::Received(Received {
+                from,
+                function: Function::name_of(counts.key.function()).to_owned(),
+                site,
+                calls: counts.calls,
+                seconds: counts.ticks as f64 * seconds_of_tick,
+                bytes: counts.amount,
+            }),
+        )?;
+    }
+    for samples in samples(all, &cells, (tracer.begin, seconds_of_tick)).into_values() {
+        put(out, &Line::Samples(samples))?;
     }
     for (to, messages, bytes) in all.messages.messages() {
         put(out, &Line::Messages(Messages { to, messages, bytes }))?;
@@ -92,9 +137,37 @@ fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut im
         &Line::End(End {
             lost_calls: all.table.lost(),
             lost_messages: all.messages.lost(),
+            lost_receives: all.receives.lost(),
             failed_calls: tracer.failed.load(Ordering::Relaxed),
         }),
     )
+}
+
+/// The samples by the lines of their calls. Those whose kind did not fit into the table are lost with it.
+fn samples(
+    all: &start::Counts,
+    cells: &HashMap<(u64, usize), usize>,
+    (begin, seconds_of_tick): (Moment, f64),
+) -> BTreeMap<usize, Samples> {
+    let nanoseconds = |ticks: u64| (ticks as f64 * seconds_of_tick * 1e9).round() as u64;
+    let mut lines: BTreeMap<usize, Samples> = BTreeMap::new();
+    for sample in all.samples.all() {
+        let Some(of) = cells.get(&(sample.key.bits(), sample.site)) else {
+            continue;
+        };
+        let line = lines.entry(*of).or_insert_with(|| Samples {
+            of: *of,
+            ..Samples::default()
+        });
+        if sample.is_root {
+            line.as_root.push(line.numbers.len());
+        }
+        let since = nanoseconds(sample.begin_ticks.wrapping_sub(begin.ticks()));
+        line.numbers.push(sample.number);
+        line.begins_ns.push(begin.nanoseconds().wrapping_add(since));
+        line.took_ns.push(nanoseconds(sample.took_ticks));
+    }
+    lines
 }
 
 fn put(out: &mut impl Write, line: &Line) -> io::Result<()> {

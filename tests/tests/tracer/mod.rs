@@ -5,6 +5,7 @@ pub(crate) mod advise;
 pub(crate) mod by_hand;
 pub(crate) mod proof;
 pub(crate) mod trace;
+pub(crate) mod waiting;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -113,6 +114,7 @@ fn every_call_of_a_c_program_is_counted_once() {
         let world = profile.communicators.iter().find(|one| one.name == "world").unwrap();
         assert_eq!((world.ranks, world.nodes, world.ranks_per_node), (4, 1, 4), "{mpi:?}");
         matrix(&profile);
+        receives(&profile);
         kinds(&profile);
     }
 }
@@ -132,6 +134,35 @@ fn matrix(profile: &Profile) {
     let mut sorted = sent.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
+}
+
+/// Receives from the one before in the ring, and from the other one of the half.
+fn receives(profile: &Profile) {
+    let mut received: Vec<(u32, u32, &str, u64, u64)> = profile
+        .received
+        .iter()
+        .map(|line| (line.from, line.rank, line.function.as_str(), line.calls, line.bytes))
+        .collect();
+    received.sort_unstable();
+    let mut expected = Vec::new();
+    for from in 0..4 {
+        expected.push((from, (from + 1) % 4, "MPI_Recv", 7, 700));
+        expected.push((from, (from + 2) % 4, "MPI_Sendrecv", 1, 10));
+    }
+    expected.sort_unstable();
+    // Rank 0 calls MPI_Recv at a place of its own; every rank at one.
+    assert_eq!(received, expected);
+    let in_calls: f64 = profile
+        .calls
+        .iter()
+        .filter(|calls| ["MPI_Recv", "MPI_Sendrecv"].contains(&calls.function.as_str()))
+        .map(|calls| calls.seconds)
+        .sum();
+    let by_sender: f64 = profile.received.iter().map(|line| line.seconds).sum();
+    assert!(
+        (in_calls - by_sender).abs() <= 1e-6 * in_calls,
+        "{in_calls} {by_sender}"
+    );
 }
 
 /// Operators, classes and call sites of the world's calls.

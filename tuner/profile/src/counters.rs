@@ -8,11 +8,14 @@
 //! | `job time` | run time of the rank |
 //! | `computation.spent` | its time outside of MPI |
 //! | `CALL on COMMUNICATOR.spent`, `.late` | seconds of a collective there, and of waiting in it for late ranks |
+//! | `messages from A to B.late` | seconds of this rank in receives and probes of messages from another, above the shortest of their kind |
 //! | `messages from A to B.short` | messages from this rank to another, where their mean is below 1 KiB |
 //! | `short sends.spent` | seconds in sends of less than 1 KiB |
 //! | `long messages.blocked` | seconds in blocking sends and receives of 64 KiB and more |
 //! | `derived datatypes.spent` | seconds in calls with derived datatypes |
 //! | `new communicators.spent`, `.calls` | making and freeing communicators |
+
+use std::collections::BTreeMap;
 
 use kilter_advise::formats::recorded::{self, Sums};
 use kilter_advise::listing::Unit;
@@ -59,6 +62,13 @@ fn sums(profile: &Profile, rank: &Rank, own: &[(&Calls, f64)]) -> Sums {
         sums.add(format!("{call}.bytes"), calls.bytes as f64, Unit::Bytes);
         of_kind(profile, &call, calls, *waiting, &mut sums);
     }
+    for (from, late) in late(profile, rank.rank, own) {
+        sums.add(
+            format!("messages from {from} to {}.late", rank.rank),
+            late,
+            Unit::Seconds,
+        );
+    }
     for sent in profile.messages.iter().filter(|sent| sent.from == rank.rank) {
         if sent.bytes / sent.messages.max(1) < SHORT_BYTES {
             let name = format!("messages from {} to {}.short", sent.from, sent.to);
@@ -66,6 +76,24 @@ fn sums(profile: &Profile, rank: &Rank, own: &[(&Calls, f64)]) -> Sums {
         }
     }
     sums
+}
+
+/// Senders that this rank waited for in receives and probes, with the seconds: the share of waiting in its calls of a function at a place is taken for that
+/// of each sender.
+fn late(profile: &Profile, rank: u32, own: &[(&Calls, f64)]) -> BTreeMap<u32, f64> {
+    let mut late = BTreeMap::new();
+    for line in profile.received.iter().filter(|line| line.rank == rank) {
+        let same = own
+            .iter()
+            .filter(|(calls, _)| calls.function == line.function && calls.site == line.site);
+        let (seconds, waiting) = same.fold((0.0, 0.0), |(seconds, waited), (calls, waiting)| {
+            (seconds + calls.seconds, waited + waiting)
+        });
+        if seconds > 0.0 {
+            *late.entry(line.from).or_insert(0.0) += line.seconds * waiting / seconds;
+        }
+    }
+    late
 }
 
 /// Counters that go by the kind of a call, its size and its datatype.
@@ -127,6 +155,8 @@ mod tests {
         assert!((of(1, "allreduce on world.late").unwrap() - 3.0).abs() < 1e-9);
         assert_eq!(of(0, "allreduce on world.late"), None);
         assert_eq!((of(0, "job time"), of(0, "computation.spent")), (Some(10.0), Some(8.0)));
+        // Rank 1 waits for half of the 0.5 s in its receives from rank 0.
+        assert!((of(1, "messages from 0 to 1.late").unwrap() - 0.25).abs() < 1e-9);
         // Five messages of 4 KiB.
         assert_eq!(of(0, "messages from 0 to 1.short"), None);
         let mut short = fixture::profile();

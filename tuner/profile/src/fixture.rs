@@ -1,10 +1,10 @@
 //! An invented profile of two ranks for the tests.
 
-use kilter_protocol::calls::{Calls, Communicator, EXTENSION, Line, Messages, Rank, Site, VERSION, bucket};
+use kilter_protocol::calls::{Calls, Communicator, EXTENSION, Line, Messages, Rank, Received, Site, VERSION, bucket};
 
 use crate::profile::Profile;
 
-pub(crate) const END: &str = r#"{"line":"end","lost_calls":0,"lost_messages":0,"failed_calls":0}"#;
+pub(crate) const END: &str = r#"{"line":"end","lost_calls":0,"lost_messages":0,"lost_receives":0,"failed_calls":0}"#;
 
 fn line(line: &Line) -> String {
     serde_json::to_string(line).unwrap()
@@ -20,6 +20,7 @@ pub(crate) fn rank_line(rank: u32) -> String {
         library: "Open MPI v4.1.4".to_owned(),
         seconds: 10.0,
         finalized: true,
+        sampling: None,
     }))
 }
 
@@ -81,6 +82,14 @@ pub(crate) fn profile() -> Profile {
             })));
         } else {
             lines.push(calls("MPI_Recv", (5, 0.5, 0.05), 4096, Some(0)));
+            lines.push(line(&Line::Received(Received {
+                from: 0,
+                function: "MPI_Recv".to_owned(),
+                site: Some(0),
+                calls: 5,
+                seconds: 0.5,
+                bytes: 20480,
+            })));
         }
         lines.push(END.to_owned());
         let file = directory

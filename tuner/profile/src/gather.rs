@@ -6,9 +6,12 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use kilter_protocol::calls::{self, EXTENSION, Line};
+use kilter_protocol::sampling::Choice;
 
+use crate::clocks::{Clocks, Known};
 use crate::members::{self, MOST_RANKS};
-use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Site};
+use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Received, Sampling, Site};
+use crate::split::{self, Job, Measured, Sample};
 
 /// Files that are no profile.
 #[derive(Debug, thiserror::Error)]
@@ -67,8 +70,11 @@ struct Found {
     communicators: Vec<calls::Communicator>,
     sites: Vec<calls::Site>,
     calls: Vec<calls::Calls>,
+    samples: Vec<calls::Samples>,
     messages: Vec<calls::Messages>,
+    received: Vec<calls::Received>,
     end: calls::End,
+    clock_at_end: Option<calls::Reading>,
 }
 
 /// Gathers the files of a directory. Command and status are the caller's to fill in.
@@ -133,8 +139,11 @@ fn read(path: &Path) -> Result<Found, GatherError> {
                 communicators: Vec::new(),
                 sites: Vec::new(),
                 calls: Vec::new(),
+                samples: Vec::new(),
                 messages: Vec::new(),
+                received: Vec::new(),
                 end: calls::End::default(),
+                clock_at_end: None,
             });
             continue;
         }
@@ -146,7 +155,19 @@ fn read(path: &Path) -> Result<Found, GatherError> {
             Line::Communicator(one) => found.communicators.push(one),
             Line::Site(one) => found.sites.push(one),
             Line::Calls(one) => found.calls.push(one),
+            Line::Samples(one) => {
+                let lists = [one.begins_ns.len(), one.took_ns.len()];
+                if one.of >= found.calls.len() || lists.iter().any(|length| *length != one.numbers.len()) {
+                    return Err(wrong(
+                        number,
+                        "samples of calls that are in no line, or lists that differ in length".to_owned(),
+                    ));
+                }
+                found.samples.push(one);
+            }
             Line::Messages(one) => found.messages.push(one),
+            Line::Received(one) => found.received.push(one),
+            Line::ClockAtEnd(reading) => found.clock_at_end = Some(reading),
             Line::End(end) => {
                 found.end = end;
                 complete = true;
@@ -165,16 +186,18 @@ fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {
         world,
         ..Profile::default()
     };
+    let mut sampled = Sampled::default();
     let mut communicators: BTreeMap<String, usize> = BTreeMap::new();
     let mut sites: BTreeMap<Site, usize> = BTreeMap::new();
     for one in found {
         let rank = one.rank.rank;
         let mut own_communicators = BTreeMap::new();
         for communicator in &one.communicators {
-            let described = described(communicator, world, &hosts);
+            let (described, members) = described(communicator, world, &hosts);
             let all = &mut profile.communicators;
             let number = *communicators.entry(described.name.clone()).or_insert_with(|| {
                 all.push(described.clone());
+                sampled.members.push(members);
                 all.len() - 1
             });
             if let Some(known) = all.get_mut(number).filter(|known| known.label.is_empty()) {
@@ -193,6 +216,7 @@ fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {
             let next = sites.len();
             own_sites.insert(site.id, *sites.entry(described).or_insert(next));
         }
+        sampled.add(&one, profile.calls.len(), &own_communicators);
         profile.ranks.push(Rank {
             rank,
             host: one.rank.host,
@@ -214,6 +238,16 @@ fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {
             longest: calls.longest,
             bytes: calls.bytes,
             requests: calls.requests,
+            measured: Measured::default(),
+        }));
+        profile.received.extend(one.received.into_iter().map(|line| Received {
+            rank,
+            from: line.from,
+            function: line.function,
+            site: line.site.and_then(|id| own_sites.get(&id).copied()),
+            calls: line.calls,
+            seconds: line.seconds,
+            bytes: line.bytes,
         }));
         profile.messages.extend(one.messages.into_iter().map(|line| Messages {
             from: rank,
@@ -225,10 +259,101 @@ fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {
     let mut by_number: Vec<(usize, Site)> = sites.into_iter().map(|(site, number)| (number, site)).collect();
     by_number.sort_by_key(|(number, _)| *number);
     profile.sites = by_number.into_iter().map(|(_, site)| site).collect();
+    sampled.split(&mut profile);
     profile
 }
 
-fn described(communicator: &calls::Communicator, world: u32, hosts: &BTreeMap<u32, String>) -> Communicator {
+/// The samples of all ranks, and what they are split by.
+#[derive(Default)]
+struct Sampled {
+    /// Members of each communicator; none of those that are not all in the world.
+    members: Vec<Vec<u32>>,
+    samples: Vec<Sample>,
+    choices: BTreeMap<u32, Choice>,
+    clocks: BTreeMap<u32, Known>,
+    interval: u32,
+}
+
+impl Sampled {
+    /// Adds a rank whose calls begin at this place of the profile.
+    fn add(&mut self, one: &Found, first: usize, communicators: &BTreeMap<u32, usize>) {
+        let Some(sampling) = one.rank.sampling else { return };
+        let rank = one.rank.rank;
+        self.interval = sampling.interval;
+        self.choices
+            .insert(rank, Choice::new(sampling.interval, sampling.halvings));
+        let known = Known {
+            clock: sampling.clock,
+            at_end: one.clock_at_end,
+        };
+        self.clocks.insert(rank, known);
+        for line in &one.samples {
+            let on = one.calls.get(line.of).and_then(|calls| calls.communicator);
+            let Some(communicator) = on.and_then(|id| communicators.get(&id)) else {
+                continue;
+            };
+            let times = line.begins_ns.iter().zip(&line.took_ns);
+            for (at, (number, (begin_ns, took_ns))) in line.numbers.iter().zip(times).enumerate() {
+                self.samples.push(Sample {
+                    communicator: *communicator,
+                    number: *number,
+                    rank,
+                    calls: first + line.of,
+                    begin_ns: *begin_ns,
+                    took_ns: *took_ns,
+                    is_root: line.as_root.binary_search(&at).is_ok(),
+                });
+            }
+        }
+    }
+
+    fn split(self, profile: &mut Profile) {
+        let clocks = Clocks::new(self.clocks);
+        let job = OfProfile {
+            members: &self.members,
+            choices: &self.choices,
+            calls: &profile.calls,
+        };
+        let split = split::of(self.samples, profile.calls.len(), &clocks, &job);
+        profile.sampling = Sampling {
+            interval: self.interval,
+            clocks: u32::try_from(clocks.count()).unwrap_or(u32::MAX),
+            bound_ns: clocks.bound_ns(),
+            unmatched: split.unmatched,
+        };
+        for (calls, measured) in profile.calls.iter_mut().zip(split.measured) {
+            calls.measured = measured;
+        }
+    }
+}
+
+struct OfProfile<'p> {
+    members: &'p [Vec<u32>],
+    choices: &'p BTreeMap<u32, Choice>,
+    calls: &'p [Calls],
+}
+
+impl Job for OfProfile<'_> {
+    fn members(&self, communicator: usize) -> &[u32] {
+        self.members.get(communicator).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn function(&self, calls: usize) -> &str {
+        self.calls.get(calls).map_or("", |calls| calls.function.as_str())
+    }
+
+    fn choice(&self, rank: u32) -> Choice {
+        // A rank that left no file chose as the others did.
+        self.choices.get(&rank).copied().unwrap_or(Choice::new(1, 0))
+    }
+}
+
+/// A communicator, and its members if all of them are in the world and on one side.
+fn described(
+    communicator: &calls::Communicator,
+    world: u32,
+    hosts: &BTreeMap<u32, String>,
+) -> (Communicator, Vec<u32>) {
     let sides = [Some(communicator.members.as_str()), communicator.remote.as_deref()];
     let members: Option<Vec<Option<u32>>> = sides
         .into_iter()
@@ -245,7 +370,9 @@ fn described(communicator: &calls::Communicator, world: u32, hosts: &BTreeMap<u3
     for host in known.unwrap_or_default() {
         *on_nodes.entry(host).or_insert(0) += 1;
     }
-    Communicator {
+    let one_side = communicator.remote.is_none();
+    let in_world: Option<Vec<u32>> = members.iter().filter(|_| one_side).copied().collect();
+    let described = Communicator {
         name: members::name(
             &communicator.members,
             communicator.remote.as_deref(),
@@ -256,7 +383,8 @@ fn described(communicator: &calls::Communicator, world: u32, hosts: &BTreeMap<u3
         ranks,
         nodes: u32::try_from(on_nodes.len()).unwrap_or(0),
         ranks_per_node: on_nodes.values().copied().max().unwrap_or(0),
-    }
+    };
+    (described, in_world.unwrap_or_default())
 }
 
 /// Ranks that left no file.
@@ -311,7 +439,7 @@ mod tests {
             let error = error_of(&files);
             assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
         }
-        let other = whole.replace("\"v\":1", "\"v\":9");
+        let other = whole.replace("\"v\":2", "\"v\":9");
         assert!(error_of(&[(&name, &other)]).contains("version 9"));
     }
 }

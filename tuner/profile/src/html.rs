@@ -4,8 +4,9 @@ use askama::Template;
 use kilter_render::format::{bytes, count, percent, seconds};
 use kilter_render::sheet::{Entry, Sheet};
 
+use crate::pairs::OfPair;
 use crate::summary::{OfRank, Summary};
-use crate::text::{amount, size, types};
+use crate::text::{amount, comes_last, size, types};
 
 /// Most ranks whose matrix of messages is a table of its own.
 const MATRIX_RANKS: u32 = 64;
@@ -216,8 +217,54 @@ fn tables(summary: &Summary) -> Vec<Sheet> {
             calls.collect(),
         ),
     ];
+    tables.extend(sampled(summary));
+    tables.extend(received(summary));
     tables.extend(messages(summary));
     tables
+}
+
+/// Receives and probes by their senders.
+fn received(summary: &Summary) -> Option<Sheet> {
+    let row = |one: &OfPair| {
+        let numbers = [one.calls.to_string(), seconds(one.seconds), bytes(one.bytes)];
+        let pair = [one.from.to_string(), one.to.to_string(), one.function.clone()];
+        pair.into_iter().chain(numbers).chain([one.place.clone()]).collect()
+    };
+    let rows: Vec<Vec<String>> = summary.received.iter().map(row).collect();
+    let heads = ["from", "to", "function", "calls", "time", "bytes", "place"];
+    (!rows.is_empty()).then(|| sheet("Receives and probes by sender", &heads, 3, rows))
+}
+
+/// Collectives whose waiting was measured, with who comes last.
+fn sampled(summary: &Summary) -> Option<Sheet> {
+    let rows: Vec<Vec<String>> = summary
+        .calls
+        .iter()
+        .filter(|one| one.total.sampled > 0)
+        .map(|one| {
+            vec![
+                one.communicator.clone(),
+                one.total.function.clone(),
+                size(one),
+                one.total.sampled.to_string(),
+                seconds(one.total.waiting),
+                seconds(one.total.transfer),
+                comes_last(one),
+                one.place.clone(),
+            ]
+        })
+        .collect();
+    let heads = [
+        "communicator",
+        "function",
+        "size",
+        "sampled",
+        "waiting",
+        "transfer",
+        "comes last",
+        "place",
+    ];
+    (!rows.is_empty()).then(|| sheet("Waiting and transfer of sampled collectives", &heads, 2, rows))
 }
 
 /// The matrix of messages; a list of the pairs where there are many ranks.
@@ -281,6 +328,20 @@ mod tests {
         }
         assert!(!page.contains("<solver>"), "text from outside is quoted");
         assert!(!page.contains("http://") && !page.contains("https://"));
+    }
+
+    #[test]
+    fn the_page_says_who_comes_last() {
+        let mut profile = fixture::profile();
+        profile.calls[0].measured = crate::split::Measured {
+            calls: 4,
+            transfer: 0.1,
+            last: 4,
+            caused: 0.3,
+            ..Default::default()
+        };
+        let page = render(&summary::of(&profile)).unwrap();
+        assert!(page.contains("Waiting and transfer of sampled collectives") && page.contains("0 (100 %)"));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use kilter_protocol::calls::End;
 
+use crate::split::Measured;
+
 /// The calls of a job.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
@@ -23,6 +25,32 @@ pub struct Profile {
     pub calls: Vec<Calls>,
     /// Messages between ranks.
     pub messages: Vec<Messages>,
+    /// Receives of each rank from each.
+    pub received: Vec<Received>,
+    /// Sampling of collective calls.
+    pub sampling: Sampling,
+}
+
+impl Profile {
+    /// A call site in words; `unknown` for none.
+    #[must_use]
+    pub fn place(&self, site: Option<usize>) -> String {
+        let site = site.and_then(|site| self.sites.get(site));
+        site.map_or_else(|| "unknown".to_owned(), Site::place)
+    }
+}
+
+/// Sampling of collective calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sampling {
+    /// One call in so many was sampled; 0 for none.
+    pub interval: u32,
+    /// Number of clocks: hosts of the ranks.
+    pub clocks: u32,
+    /// The most by which the begin of a rank can be wrong on the common clock, in nanoseconds.
+    pub bound_ns: u64,
+    /// Sampled calls that could not be split.
+    pub unmatched: u64,
 }
 
 /// A rank.
@@ -111,6 +139,27 @@ pub struct Calls {
     pub bytes: u64,
     /// Requests of all of them.
     pub requests: u64,
+    /// Waiting of those that were sampled.
+    pub measured: Measured,
+}
+
+/// Calls of a rank that waited for messages of another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// Receiver's rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Sender's rank in `MPI_COMM_WORLD`.
+    pub from: u32,
+    /// Such as `MPI_Recv`.
+    pub function: String,
+    /// Place in [`Profile::sites`]; none if it is not known.
+    pub site: Option<usize>,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds in all of them.
+    pub seconds: f64,
+    /// Bytes that came.
+    pub bytes: u64,
 }
 
 /// Messages from one rank to another.

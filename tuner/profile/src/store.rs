@@ -6,25 +6,30 @@ use std::path::{Path, PathBuf};
 use kilter_protocol::calls::End;
 use rusqlite::{Connection, OpenFlags, Row, params};
 
-use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Site};
+use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Received, Sampling, Site};
+use crate::split::Measured;
 
 /// Version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Marks the file as a profile: `Klpr`.
 const APPLICATION: i64 = 0x4b6c_7072;
 
 const TABLES: &str = "
-CREATE TABLE profile (command TEXT NOT NULL, status INTEGER NOT NULL, library TEXT NOT NULL, ranks INTEGER NOT NULL);
+CREATE TABLE profile (command TEXT NOT NULL, status INTEGER NOT NULL, library TEXT NOT NULL, ranks INTEGER NOT NULL,
+    sample_interval INTEGER NOT NULL, clocks INTEGER NOT NULL, clock_bound_ns INTEGER NOT NULL, unmatched_samples INTEGER NOT NULL);
 CREATE TABLE ranks (rank INTEGER PRIMARY KEY, host TEXT NOT NULL, seconds REAL NOT NULL, finalized INTEGER NOT NULL,
-    lost_calls INTEGER NOT NULL, lost_messages INTEGER NOT NULL, failed_calls INTEGER NOT NULL);
+    lost_calls INTEGER NOT NULL, lost_messages INTEGER NOT NULL, failed_calls INTEGER NOT NULL, lost_receives INTEGER NOT NULL);
 CREATE TABLE communicators (id INTEGER PRIMARY KEY, name TEXT NOT NULL, label TEXT NOT NULL, ranks INTEGER NOT NULL,
     nodes INTEGER NOT NULL, ranks_per_node INTEGER NOT NULL);
 CREATE TABLE sites (id INTEGER PRIMARY KEY, module TEXT NOT NULL, offset INTEGER NOT NULL, symbol TEXT NOT NULL, source TEXT NOT NULL);
 CREATE TABLE calls (rank INTEGER NOT NULL REFERENCES ranks, communicator INTEGER REFERENCES communicators, function TEXT NOT NULL,
     site INTEGER REFERENCES sites, bucket INTEGER NOT NULL, datatype TEXT NOT NULL, operator TEXT NOT NULL, calls INTEGER NOT NULL,
-    seconds REAL NOT NULL, shortest REAL NOT NULL, longest REAL NOT NULL, bytes INTEGER NOT NULL, requests INTEGER NOT NULL);
+    seconds REAL NOT NULL, shortest REAL NOT NULL, longest REAL NOT NULL, bytes INTEGER NOT NULL, requests INTEGER NOT NULL,
+    sampled INTEGER NOT NULL, sampled_waiting REAL NOT NULL, sampled_transfer REAL NOT NULL, came_last INTEGER NOT NULL, caused REAL NOT NULL);
 CREATE TABLE messages (sender INTEGER NOT NULL, receiver INTEGER NOT NULL, messages INTEGER NOT NULL, bytes INTEGER NOT NULL,
     PRIMARY KEY (sender, receiver));
+CREATE TABLE received (rank INTEGER NOT NULL, sender INTEGER NOT NULL, function TEXT NOT NULL, site INTEGER REFERENCES sites, calls INTEGER NOT NULL,
+    seconds REAL NOT NULL, bytes INTEGER NOT NULL);
 ";
 
 /// A file that cannot be written or read.
@@ -93,18 +98,28 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
     let all = connection.transaction()?;
     all.execute_batch(TABLES)?;
     all.execute(
-        "INSERT INTO profile VALUES (?, ?, ?, ?)",
-        params![profile.command, profile.status, profile.library, profile.world],
+        "INSERT INTO profile VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            profile.command,
+            profile.status,
+            profile.library,
+            profile.world,
+            profile.sampling.interval,
+            profile.sampling.clocks,
+            signed(profile.sampling.bound_ns),
+            signed(profile.sampling.unmatched)
+        ],
     )?;
     for rank in &profile.ranks {
         let End {
             lost_calls,
             lost_messages,
+            lost_receives,
             failed_calls,
         } = rank.missing;
-        let lost = [lost_calls, lost_messages, failed_calls].map(signed);
+        let lost = [lost_calls, lost_messages, failed_calls, lost_receives].map(signed);
         all.execute(
-            "INSERT INTO ranks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO ranks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 rank.rank,
                 rank.host,
@@ -112,7 +127,8 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
                 rank.finalized,
                 lost[0],
                 lost[1],
-                lost[2]
+                lost[2],
+                lost[3]
             ],
         )?;
     }
@@ -129,7 +145,8 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
         )?;
     }
     {
-        let mut insert = all.prepare("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let mut insert =
+            all.prepare("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         let number = |place: Option<usize>| place.and_then(|place| i64::try_from(place).ok());
         for calls in &profile.calls {
             insert.execute(params![
@@ -145,12 +162,31 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
                 calls.shortest,
                 calls.longest,
                 signed(calls.bytes),
-                signed(calls.requests)
+                signed(calls.requests),
+                signed(calls.measured.calls),
+                calls.measured.waiting,
+                calls.measured.transfer,
+                signed(calls.measured.last),
+                calls.measured.caused
             ])?;
         }
         let mut insert = all.prepare("INSERT INTO messages VALUES (?, ?, ?, ?)")?;
         for line in &profile.messages {
             insert.execute(params![line.from, line.to, signed(line.messages), signed(line.bytes)])?;
+        }
+    }
+    {
+        let mut insert = all.prepare("INSERT INTO received VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+        for line in &profile.received {
+            insert.execute(params![
+                line.rank,
+                line.from,
+                line.function,
+                line.site.and_then(|site| i64::try_from(site).ok()),
+                signed(line.calls),
+                line.seconds,
+                signed(line.bytes)
+            ])?;
         }
     }
     all.commit()
@@ -188,14 +224,22 @@ fn rows<T>(
 }
 
 fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
-    let (command, status, library, world) = connection.query_row("SELECT * FROM profile", [], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    let head = connection.query_row("SELECT * FROM profile", [], |row| {
+        Ok(Profile {
+            command: row.get(0)?,
+            status: row.get(1)?,
+            library: row.get(2)?,
+            world: row.get(3)?,
+            sampling: Sampling {
+                interval: row.get(4)?,
+                clocks: row.get(5)?,
+                bound_ns: unsigned(row.get(6)?),
+                unmatched: unsigned(row.get(7)?),
+            },
+            ..Profile::default()
+        })
     })?;
     Ok(Profile {
-        command,
-        status,
-        library,
-        world,
         ranks: rows(connection, "ranks", "rank", |row| {
             Ok(Rank {
                 rank: row.get(0)?,
@@ -206,6 +250,7 @@ fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
                     lost_calls: unsigned(row.get(4)?),
                     lost_messages: unsigned(row.get(5)?),
                     failed_calls: unsigned(row.get(6)?),
+                    lost_receives: unsigned(row.get(7)?),
                 },
             })
         })?,
@@ -242,6 +287,13 @@ fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
                 longest: row.get(10)?,
                 bytes: unsigned(row.get(11)?),
                 requests: unsigned(row.get(12)?),
+                measured: Measured {
+                    calls: unsigned(row.get(13)?),
+                    waiting: row.get(14)?,
+                    transfer: row.get(15)?,
+                    last: unsigned(row.get(16)?),
+                    caused: row.get(17)?,
+                },
             })
         })?,
         messages: rows(connection, "messages", "sender, receiver", |row| {
@@ -252,6 +304,19 @@ fn was_read(connection: &Connection) -> rusqlite::Result<Profile> {
                 bytes: unsigned(row.get(3)?),
             })
         })?,
+        received: rows(connection, "received", "rowid", |row| {
+            let site: Option<i64> = row.get(3)?;
+            Ok(Received {
+                rank: row.get(0)?,
+                from: row.get(1)?,
+                function: row.get(2)?,
+                site: site.and_then(|site| usize::try_from(site).ok()),
+                calls: unsigned(row.get(4)?),
+                seconds: row.get(5)?,
+                bytes: unsigned(row.get(6)?),
+            })
+        })?,
+        ..head
     })
 }
 
@@ -264,7 +329,20 @@ mod tests {
     fn a_profile_is_read_as_it_was_written() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("profile.db");
-        let profile = fixture::profile();
+        let mut profile = fixture::profile();
+        profile.sampling = Sampling {
+            interval: 8,
+            clocks: 2,
+            bound_ns: 900,
+            unmatched: 3,
+        };
+        profile.calls[0].measured = Measured {
+            calls: 12,
+            waiting: 0.5,
+            transfer: 0.25,
+            last: 4,
+            caused: 1.5,
+        };
         write(&profile, &path).unwrap();
         assert_eq!(read(&path).unwrap(), profile);
         let again = write(&profile, &path).unwrap_err().to_string();

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::efficiency::{self, Efficiencies, Times};
 use crate::gather;
-use crate::profile::{Calls, Profile, Rank, Site};
+use crate::pairs::{self, OfPair};
+use crate::profile::{Calls, Profile, Rank};
 use crate::waiting;
 
 /// Version of the JSON.
@@ -47,12 +48,42 @@ pub struct Summary {
     pub calls: Vec<OfKind>,
     /// The matrix of messages: what each rank sent to each.
     pub messages: Vec<Sent>,
+    /// Receives and probes by sender and place, by their time.
+    pub received: Vec<OfPair>,
     /// Calls of kinds for which the tracer's memory did not reach.
     pub lost_calls: u64,
     /// Messages whose receiver is outside of the world, or for which the memory did not reach.
     pub lost_messages: u64,
+    /// Receives that are in no pair's numbers: the memory did not reach.
+    pub lost_receives: u64,
     /// Calls that returned an error.
     pub failed_calls: u64,
+    /// Sampling of collective calls; null if there was none.
+    pub sampling: Option<Sampling>,
+}
+
+/// Sampling of collective calls, which splits their time into waiting and transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Sampling {
+    /// One call in so many was sampled.
+    pub interval: u32,
+    /// Number of clocks: hosts of the ranks.
+    pub clocks: u32,
+    /// The most by which the begin of a call can be wrong on the common clock, in seconds; 0 with one clock.
+    pub bound: f64,
+    /// Sampled calls that could not be split.
+    pub unmatched: u64,
+}
+
+/// A rank that came last to collective calls.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Last {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Number of sampled calls to which it came last.
+    pub calls: u64,
+    /// Seconds that other ranks waited for it in these.
+    pub caused: f64,
 }
 
 /// Totals over calls.
@@ -64,8 +95,12 @@ pub struct Total {
     pub calls: u64,
     /// Seconds of all ranks together.
     pub seconds: f64,
-    /// Of these, seconds of waiting (an estimate, see the manual).
+    /// Of these, seconds of waiting: by samples where there are some, else an estimate (see the manual).
     pub waiting: f64,
+    /// The rest.
+    pub transfer: f64,
+    /// Calls on all ranks whose waiting was measured.
+    pub sampled: u64,
     /// Bytes of all calls.
     pub bytes: u64,
     /// Requests that calls were given which start or complete operations.
@@ -116,6 +151,12 @@ pub struct OfCommunicator {
     pub seconds: f64,
     /// Of these, seconds of waiting.
     pub waiting: f64,
+    /// The rest.
+    pub transfer: f64,
+    /// Calls on all ranks whose waiting was measured.
+    pub sampled: u64,
+    /// Ranks that came last to these calls, by what the others waited for them.
+    pub last: Vec<Last>,
 }
 
 /// Calls of one kind.
@@ -135,6 +176,8 @@ pub struct OfKind {
     pub operator: String,
     /// Ranks that make such calls.
     pub callers: usize,
+    /// Ranks that came last to sampled calls of this kind, by what the others waited for them.
+    pub last: Vec<Last>,
     /// Function and totals.
     #[serde(flatten)]
     pub total: Total,
@@ -164,6 +207,8 @@ fn total(entries: &[Entry<'_>], ranks: usize) -> Total {
         total.calls += calls.calls;
         total.seconds += calls.seconds;
         total.waiting += waiting;
+        total.transfer += calls.seconds - waiting;
+        total.sampled += calls.measured.calls;
         total.bytes = total.bytes.saturating_add(calls.bytes);
         total.requests = total.requests.saturating_add(calls.requests);
         *by_rank.entry(calls.rank).or_insert(0.0) += calls.seconds;
@@ -173,6 +218,21 @@ fn total(entries: &[Entry<'_>], ranks: usize) -> Total {
         total.least = by_rank.values().copied().fold(f64::INFINITY, f64::min);
     }
     total
+}
+
+/// Ranks that came last, by what the others waited for them.
+fn last(entries: &[Entry<'_>]) -> Vec<Last> {
+    let mut by_rank: BTreeMap<u32, (u64, f64)> = BTreeMap::new();
+    for (calls, _) in entries.iter().filter(|(calls, _)| calls.measured.last > 0) {
+        let sum = by_rank.entry(calls.rank).or_default();
+        *sum = (sum.0 + calls.measured.last, sum.1 + calls.measured.caused);
+    }
+    let mut all: Vec<Last> = by_rank
+        .into_iter()
+        .map(|(rank, (calls, caused))| Last { rank, calls, caused })
+        .collect();
+    all.sort_by(|one, other| other.caused.total_cmp(&one.caused).then(other.calls.cmp(&one.calls)));
+    all
 }
 
 fn grouped<'p, K: Ord>(entries: &[Entry<'p>], key: impl Fn(&'p Calls) -> K) -> BTreeMap<K, Vec<Entry<'p>>> {
@@ -209,6 +269,9 @@ pub fn of(profile: &Profile) -> Summary {
                 calls: total.calls,
                 seconds: total.seconds,
                 waiting: total.waiting,
+                transfer: total.transfer,
+                sampled: total.sampled,
+                last: last(&group),
             })
         })
         .collect();
@@ -255,8 +318,16 @@ pub fn of(profile: &Profile) -> Summary {
             })
             .collect(),
         lost_calls: missing(|rank| rank.missing.lost_calls),
+        received: pairs::of(profile),
         lost_messages: missing(|rank| rank.missing.lost_messages),
+        lost_receives: missing(|rank| rank.missing.lost_receives),
         failed_calls: missing(|rank| rank.missing.failed_calls),
+        sampling: (profile.sampling.interval > 0).then_some(Sampling {
+            interval: profile.sampling.interval,
+            clocks: profile.sampling.clocks,
+            bound: profile.sampling.bound_ns as f64 * 1e-9,
+            unmatched: profile.sampling.unmatched,
+        }),
     }
 }
 
@@ -303,14 +374,12 @@ fn of_kind(profile: &Profile, group: &[Entry<'_>]) -> Option<OfKind> {
     Some(OfKind {
         communicator: communicator.map(|one| one.name.clone()).unwrap_or_default(),
         ranks: communicator.map_or(0, |one| one.ranks),
-        place: first
-            .site
-            .and_then(|site| profile.sites.get(site))
-            .map_or_else(|| "unknown".to_owned(), Site::place),
+        place: profile.place(first.site),
         bucket: bytes_of(first.bucket),
         datatype: first.datatype.clone(),
         operator: first.operator.clone(),
         callers: callers.len(),
+        last: last(group),
         total: total(group, callers.len()),
     })
 }
@@ -344,6 +413,9 @@ mod tests {
         assert!((efficiencies.load_balance - 6.5 / 8.0).abs() < 1e-9, "{efficiencies:?}");
         assert_eq!(summary.calls[0].place, "solver+0x1234");
         assert_eq!(summary.calls[0].bucket, (8, 15));
+        let pair = &summary.received[0];
+        assert_eq!((pair.from, pair.to, pair.calls, pair.seconds), (0, 1, 5, 0.5));
+        assert_eq!(pair.place, "solver+0x1234");
     }
 
     #[test]

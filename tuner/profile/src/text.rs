@@ -24,6 +24,18 @@ pub fn text(summary: &Summary) -> String {
         "Calls by communicator, function, size and place",
         &calls(summary),
     ));
+    if summary.calls.iter().any(|one| one.total.sampled > 0) {
+        out.push_str(&section(
+            "Waiting and transfer of sampled collectives",
+            &sampled(summary),
+        ));
+    }
+    if !summary.received.is_empty() {
+        out.push_str(&section(
+            "Receives and probes by sender, rank and place",
+            &received(summary),
+        ));
+    }
     if !summary.messages.is_empty() {
         out.push_str(&section("Bytes sent, from (rows) to (columns)", &messages(summary)));
     }
@@ -210,6 +222,56 @@ fn calls(summary: &Summary) -> String {
     trimmed(&table)
 }
 
+/// The rank for which the others waited longest, with its share of the sampled calls; `-` where nobody waited.
+pub(crate) fn comes_last(one: &OfKind) -> String {
+    let calls: u64 = one.last.iter().map(|last| last.calls).sum();
+    one.last.first().filter(|last| last.caused > 0.0).map_or_else(
+        || "-".to_owned(),
+        |last| format!("{} ({})", last.rank, share(last.calls as f64, calls as f64)),
+    )
+}
+
+fn sampled(summary: &Summary) -> String {
+    let mut table = plain(
+        &[
+            "comm", "function", "size", "sampled", "waiting", "transfer", "last", "place",
+        ],
+        &[2, 3, 4, 5, 6],
+    );
+    for one in summary.calls.iter().filter(|one| one.total.sampled > 0) {
+        table.add_row(vec![
+            shortened(&one.communicator, 16),
+            one.total.function.trim_start_matches("MPI_").to_owned(),
+            size(one),
+            one.total.sampled.to_string(),
+            seconds(one.total.waiting),
+            seconds(one.total.transfer),
+            comes_last(one),
+            shortened(&one.place, PLACE),
+        ]);
+    }
+    trimmed(&table)
+}
+
+fn received(summary: &Summary) -> String {
+    let mut table = plain(
+        &["from", "to", "function", "calls", "time", "bytes", "place"],
+        &[0, 1, 3, 4, 5],
+    );
+    for one in &summary.received {
+        table.add_row(vec![
+            one.from.to_string(),
+            one.to.to_string(),
+            one.function.trim_start_matches("MPI_").to_owned(),
+            one.calls.to_string(),
+            seconds(one.seconds),
+            bytes(one.bytes),
+            shortened(&one.place, PLACE),
+        ]);
+    }
+    trimmed(&table)
+}
+
 fn messages(summary: &Summary) -> String {
     if summary.ranks > MATRIX_RANKS {
         let sent: u64 = summary.messages.iter().map(|line| line.messages).sum();
@@ -248,6 +310,20 @@ fn messages(summary: &Summary) -> String {
 /// What is not in the numbers.
 pub(crate) fn foot(summary: &Summary) -> String {
     let mut out = String::new();
+    if let Some(sampling) = summary.sampling {
+        let _ = match sampling.interval {
+            1 => write!(out, "waiting was measured in every blocking collective"),
+            interval => write!(out, "waiting was measured in one of {interval} blocking collectives"),
+        };
+        if sampling.clocks > 1 {
+            let bound = seconds(sampling.bound);
+            let _ = write!(out, ", on {} clocks made one within {bound}", sampling.clocks);
+        }
+        if sampling.unmatched > 0 {
+            let _ = write!(out, "; {} of them lack a rank", sampling.unmatched);
+        }
+        out.push('\n');
+    }
     let list = |ranks: &[u32]| {
         let some: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();
         let more = if ranks.len() > some.len() { ", ..." } else { "" };
@@ -272,6 +348,13 @@ pub(crate) fn foot(summary: &Summary) -> String {
     }
     if summary.lost_messages > 0 {
         let _ = writeln!(out, "{} messages are not in the matrix", summary.lost_messages);
+    }
+    if summary.lost_receives > 0 {
+        let _ = writeln!(
+            out,
+            "{} receives are in no pair's time: the tracer's memory did not reach (--memory MIB)",
+            summary.lost_receives
+        );
     }
     if summary.failed_calls > 0 {
         let _ = writeln!(out, "{} calls returned an error", summary.failed_calls);
@@ -300,9 +383,45 @@ mod tests {
             "solver+0x1234",
             "sum real",
             "20 KiB",
+            "Receives and probes by sender",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+
+    #[test]
+    fn samples_say_who_comes_last() {
+        let mut profile = fixture::profile();
+        profile.sampling.interval = 8;
+        profile.sampling.clocks = 2;
+        profile.sampling.bound_ns = 1500;
+        profile.sampling.unmatched = 3;
+        for calls in profile
+            .calls
+            .iter_mut()
+            .filter(|calls| calls.function == "MPI_Allreduce")
+        {
+            let late = calls.rank == 0;
+            calls.measured = crate::split::Measured {
+                calls: 10,
+                waiting: if late { 0.0 } else { 0.3 },
+                transfer: 0.1,
+                last: if late { 9 } else { 1 },
+                caused: if late { 0.3 } else { 0.0 },
+            };
+        }
+        let summary = summary::of(&profile);
+        let text = text(&summary);
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rows: Vec<String> = text.lines().map(words).collect();
+        let row = "world Allreduce 8 B 20 3.00 s 2.00 s 0 (90 %) solver+0x1234";
+        assert!(rows.iter().any(|found| found == row), "{text}");
+        let said = "one of 8 blocking collectives, on 2 clocks made one within 1.50 us; 3 of them lack a rank\n";
+        assert!(text.contains(said), "{text}");
+        let world = &summary.communicators[0];
+        assert_eq!((world.sampled, world.last[0].rank, world.last[0].calls), (20, 0, 9));
+        assert!(!super::text(&summary::of(&fixture::profile())).contains("sampled"));
     }
 
     #[test]
@@ -312,11 +431,13 @@ mod tests {
         profile.status = 3;
         profile.ranks[0].finalized = false;
         profile.ranks[1].missing.lost_calls = 7;
+        profile.ranks[1].missing.lost_receives = 9;
         let text = text(&summary::of(&profile));
         for part in [
             "no counts of 2 ranks (2, 3)",
             "without MPI_Finalize: 1 rank (0)",
             "7 calls are in no line",
+            "9 receives are in no pair",
             "status 3",
         ] {
             assert!(text.contains(part), "{part}\n{text}");

@@ -1,4 +1,5 @@
-//! Time in calls that is no transfer: waiting for other ranks, estimated from totals.
+//! Time in calls that is no transfer: waiting for other ranks. Where calls of a kind were sampled ([`crate::split`]), their share of waiting is taken for
+//! that of all calls of this kind. Elsewhere it is estimated from totals:
 //!
 //! A collective ends on the last rank to come about when it could have ended without waiting. So the least mean time of any rank for calls of
 //! one kind is taken for their transfer, and what another rank spends above it for waiting. A kind is communicator, function, bucket of bytes,
@@ -50,6 +51,10 @@ pub fn seconds(profile: &Profile) -> Vec<f64> {
         if alone(calls) {
             return 0.0;
         }
+        let sampled = calls.measured.waiting + calls.measured.transfer;
+        if sampled > 0.0 {
+            return calls.seconds * (calls.measured.waiting / sampled);
+        }
         let transfer = match kind(&calls.function) {
             Kind::Begin => return 0.0,
             Kind::Collective | Kind::Communicator => least_mean.get(&group(calls)),
@@ -81,6 +86,26 @@ mod tests {
         assert_eq!((of(0, "MPI_Barrier"), of(0, "MPI_Isend")), (0.0, 0.0));
         assert_eq!(of(0, "MPI_Wait"), 0.3, "5 of 0.02 s are transfer");
         assert_eq!(of(1, "MPI_Recv"), 0.25);
+    }
+
+    #[test]
+    fn samples_go_before_the_estimate() {
+        let mut profile = fixture::profile();
+        let of = |profile: &Profile, at: usize| seconds(profile)[at];
+        let at = profile
+            .calls
+            .iter()
+            .position(|one| one.rank == 1 && one.function == "MPI_Allreduce")
+            .unwrap();
+        profile.calls[at].measured = crate::split::Measured {
+            calls: 10,
+            waiting: 0.3,
+            transfer: 0.1,
+            ..Default::default()
+        };
+        assert!((of(&profile, at) - 3.0).abs() < 1e-9, "three quarters of 4 s");
+        profile.calls[at].measured.waiting = 0.0;
+        assert_eq!(of(&profile, at), 0.0);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The counts of calls that `libkilter_tracer.so` leaves for `kilter profile`: a file of JSON lines for each rank.
 //!
-//! The first line is [`Line::Rank`], the last one [`Line::End`]; a file without it is torn. Communicators and call sites have numbers that
-//! stand for them in the lines of calls. The numbers are those of one rank; members, modules and offsets are the same on all ranks.
+//! The first line is [`Line::Rank`], the last one [`Line::End`]; a file without it is torn. Only [`Line::ClockAtEnd`] may follow, which is learnt
+//! when the file is there. Communicators and call sites have numbers that stand for them in the lines of calls. The numbers are those of one rank; members, modules and offsets are the same on all ranks.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of the lines; a reader refuses any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Variable with the directory into which each rank writes its file. The tracer counts nothing without it.
 pub const DIRECTORY_VARIABLE: &str = "KILTER_TRACER_DIR";
@@ -35,10 +35,16 @@ pub enum Line {
     Site(Site),
     /// Calls of one kind.
     Calls(Calls),
+    /// The calls of a kind whose waiting is measured.
+    Samples(Samples),
     /// Messages to a rank.
     Messages(Messages),
+    /// Receives from a rank.
+    Received(Received),
     /// The end of the file.
     End(End),
+    /// The other clock at the end of the program.
+    ClockAtEnd(Reading),
 }
 
 /// A rank and its time.
@@ -60,6 +66,70 @@ pub struct Rank {
     pub seconds: f64,
     /// True if the program called `MPI_Finalize`.
     pub finalized: bool,
+    /// Sampling of collective calls, if there was any.
+    pub sampling: Option<Sampling>,
+}
+
+/// Sampling of collective calls on a rank: [`crate::sampling`] says which calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// One call in so many was sampled.
+    pub interval: u32,
+    /// Times that the memory for samples was full, and half of them were dropped.
+    pub halvings: u32,
+    /// The rank's clock.
+    pub clock: Clock,
+}
+
+/// A rank's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// The lowest rank with the same clock: ranks of a host have one.
+    pub leader: u32,
+    /// The rank that this one asks for the time, if it is a leader itself and not rank 0.
+    pub asks: Option<u32>,
+    /// The answer at the begin of the program.
+    pub at_begin: Option<Reading>,
+}
+
+/// The time of another clock, asked for over a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Middle between question and answer on the asker's clock, in nanoseconds.
+    pub own_ns: i64,
+    /// The other clock less the asker's, in nanoseconds.
+    pub offset_ns: i64,
+    /// From question to answer, in nanoseconds. The offset is wrong by half of it at most.
+    pub round_trip_ns: u64,
+}
+
+impl Reading {
+    /// The reading of a question at `asked_ns`, the answer `theirs_ns`, which came at `answered_ns`.
+    #[must_use]
+    pub fn new(asked_ns: u64, theirs_ns: u64, answered_ns: u64) -> Reading {
+        let round_trip_ns = answered_ns.saturating_sub(asked_ns);
+        let own_ns = asked_ns.wrapping_add(round_trip_ns / 2).cast_signed();
+        Reading {
+            own_ns,
+            offset_ns: theirs_ns.cast_signed().wrapping_sub(own_ns),
+            round_trip_ns,
+        }
+    }
+}
+
+/// Collective calls of one kind whose begin and end are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Samples {
+    /// Number of the line of these calls among the lines of calls of this file, from 0.
+    pub of: usize,
+    /// Number of each call among the sampled functions' calls on the communicator.
+    pub numbers: Vec<u64>,
+    /// When each began, in nanoseconds of the rank's clock.
+    pub begins_ns: Vec<u64>,
+    /// How long each took, in nanoseconds.
+    pub took_ns: Vec<u64>,
+    /// Places of those, in these lists, of which this rank was the root.
+    pub as_root: Vec<usize>,
 }
 
 /// A communicator. Communicators of the same members are numbered in the order in which they were made.
@@ -132,6 +202,23 @@ pub struct Messages {
     pub bytes: u64,
 }
 
+/// Calls that waited for messages of one rank, and received or found them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Received {
+    /// Sender's rank in `MPI_COMM_WORLD`.
+    pub from: u32,
+    /// Name of the function, such as `MPI_Recv`.
+    pub function: String,
+    /// Number of the call site; none if it is not known.
+    pub site: Option<u32>,
+    /// Number of calls.
+    pub calls: u64,
+    /// Seconds inside of them.
+    pub seconds: f64,
+    /// Bytes that came; 0 for probes.
+    pub bytes: u64,
+}
+
 /// Numbers of what has not been counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct End {
@@ -139,6 +226,8 @@ pub struct End {
     pub lost_calls: u64,
     /// Messages whose receiver is outside of `MPI_COMM_WORLD`, or for which the memory did not reach.
     pub lost_messages: u64,
+    /// Receives for whose pairs of ranks the memory did not reach.
+    pub lost_receives: u64,
     /// Calls that returned an error.
     pub failed_calls: u64,
 }

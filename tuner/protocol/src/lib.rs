@@ -14,6 +14,7 @@ pub mod plan;
 pub mod repetitions;
 pub mod report;
 pub mod row;
+pub mod sampling;
 pub mod schedule;
 pub mod task;
 pub mod trace;

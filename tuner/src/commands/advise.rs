@@ -177,6 +177,7 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
             missing: kilter_protocol::calls::End {
                 lost_calls: 0,
                 lost_messages: 0,
+                lost_receives: 0,
                 failed_calls: 0,
             },
         };
@@ -194,6 +195,7 @@ quantities = { calls = { sum = ["OMPI_SPC_ALLREDUCE"] } }
             longest: 1.0,
             bytes: 409_600,
             requests: 0,
+            measured: kilter_profiling::split::Measured::default(),
         };
         let profile = Profile {
             world: 2,

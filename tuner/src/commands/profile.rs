@@ -8,6 +8,7 @@ use kilter_profiling::profile::Profile;
 use kilter_profiling::saved::Predicted;
 use kilter_profiling::{counters, gather, html, listing, mix, places, saved, store, summary, text};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE};
+use kilter_protocol::sampling;
 use kilter_report::compare::operand::Operand;
 use kilter_report::layouts::Index;
 
@@ -113,6 +114,7 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
             traced::text(&scratch.directory, "--scratch")?,
         ),
         (MEMORY_VARIABLE.to_owned(), typed.memory.to_string()),
+        (sampling::VARIABLE.to_owned(), typed.sample.to_string()),
     ];
     let status = traced::run(&programs, &typed.traced.command, &variables)?;
     let gathered = gather::gather(&scratch.directory);

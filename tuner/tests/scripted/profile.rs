@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use kilter_profiling::profile::{Calls, Communicator, Profile, Rank};
+use kilter_profiling::split::Measured;
 use kilter_profiling::store;
 use kilter_protocol::calls::{End, bucket};
 
@@ -20,6 +21,7 @@ fn rank(rank: u32) -> Rank {
         missing: End {
             lost_calls: 0,
             lost_messages: 0,
+            lost_receives: 0,
             failed_calls: 0,
         },
     }
@@ -51,6 +53,7 @@ fn reduces(communicator: usize, rank: u32, seconds: f64) -> Calls {
         longest: 1e-3,
         bytes: 4_096_000_000,
         requests: 0,
+        measured: Measured::default(),
     }
 }
 

@@ -347,6 +347,11 @@ fn cases() -> Vec<(&'static str, String, String)> {
             profile(&[("waitall.waiting", 9.0)]),
         ),
         (
+            "PROFILE_LATE_PAIR",
+            profile(&[("messages from 0 to 1.late", 5.0)]),
+            profile(&[("messages from 0 to 1.late", 3.0)]),
+        ),
+        (
             "PROFILE_SHORT_MESSAGES",
             profile(&[("messages from 0 to 1.short", 5000.0), ("short sends.spent", 3.0)]),
             profile(&[("messages from 0 to 1.short", 500.0), ("short sends.spent", 3.0)]),
