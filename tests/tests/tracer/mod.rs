@@ -378,6 +378,12 @@ fn the_command_keeps_the_status_and_shows_what_was_counted() {
             (&60.into(), &12800.into()),
             "{mpi:?}"
         );
+        assert_eq!(json["sampling"]["interval"], 8, "{mpi:?}");
+        assert_eq!(json["sampling"]["unmatched"], 0, "{mpi:?}");
+        assert!(
+            allreduce["sampled"].as_u64() >= Some(4),
+            "{mpi:?}: the first call of a communicator is always sampled"
+        );
         assert!(!folder.path().join("p.db.ranks").exists());
 
         let (code, _, stderr) = run(&words);
