@@ -5,7 +5,7 @@
 //! each waits for its children, tells its parent which ranks are missing, and waits for rank 0's answer. If all are
 //! there, all these messages have been received when the program gets to its first line, and none of its own can match
 //! them. If some are missing, waiting ranks give up after the limit; a message that comes later is still received,
-//! until MPI ends. A message to a rank without the library stays unreceived. Its tag is the highest or the next below,
+//! until MPI ends. A message to a rank without the library stays unreceived. Its tag is one of the highest three,
 //! which a receive from anybody with any tag matches. Messages therefore go to the lowest ranks only: to rank 0 alone
 //! up to 33 ranks.
 
@@ -44,6 +44,8 @@ pub enum Library {
     Dropin,
     /// `libkilter_progress.so`.
     Progress,
+    /// `libkilter_tracer.so`.
+    Tracer,
 }
 
 /// Result; the same on all ranks that have the library, except those below a missing one.

@@ -7,8 +7,6 @@
 
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::mpsc;
-use std::time::Duration;
 
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
 use kilter_protocol::calls::{Clock, Reading};
@@ -20,9 +18,6 @@ const QUESTIONS: usize = 20;
 
 /// Tag of questions and answers. The communicator is the tracer's own.
 const TAG: c_int = 1;
-
-/// Time after which a rank says for whom it waits.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The leaders' tree, as one rank sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +96,6 @@ impl CommonClock {
     /// # Safety
     /// MPI was just initialised, and all ranks of the world make this call.
     pub(crate) unsafe fn at_begin(rank: usize, ranks: usize) -> Result<CommonClock, MpiError> {
-        let waiting = say_who_is_waited_for(rank, ranks);
         let own = identity();
         let mut clocks = vec![0_u64; ranks];
         // SAFETY: collective by this function's contract; as many numbers are written as there are ranks.
@@ -120,7 +114,6 @@ impl CommonClock {
             MpiError::check("PMPI_Allgather", code)?;
             private
         };
-        drop(waiting);
         let tree = Tree::new(&clocks, rank);
         let is_one = clocks.iter().all(|clock| *clock == own);
         if is_one {
@@ -235,25 +228,6 @@ fn identity() -> u64 {
     }
     (kernel, namespace).hash(&mut hasher);
     hasher.finish()
-}
-
-/// Says after a while that other ranks are waited for, until what it returns is dropped. The first and the last rank say it: programs that are launched
-/// together have ranks after each other.
-fn say_who_is_waited_for(rank: usize, ranks: usize) -> Option<mpsc::Sender<()>> {
-    if rank > 0 && rank + 1 < ranks {
-        return None;
-    }
-    let (come, waiting) = mpsc::channel();
-    let thread = std::thread::Builder::new().spawn(move || {
-        if waiting.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-            kilter_mpi::say(format_args!(
-                "warning: profile: rank {rank} has waited {} s in MPI_Init for all ranks to come there with the tracer; ranks without it never do: \
-                 end the job and run it with `kilter profile --sample 0`",
-                PATIENCE.as_secs()
-            ));
-        }
-    });
-    thread.is_ok().then_some(come)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
+use kilter_mpi::presence::{self, Library, Presence};
 use kilter_mpi::{MPI_Comm, MpiError, attribute, constants, environment, info};
 
 use crate::clock::{self, Moment};
@@ -129,6 +130,35 @@ pub(crate) unsafe fn start() {
     enable(true);
 }
 
+/// True if all ranks have the tracer. Where some have not, as in one of several programs of a command, calls are counted and none is sampled, since clocks
+/// cannot be compared with nobody: no rank waits for ever.
+///
+/// # Safety
+/// MPI was just initialised, and all ranks with the tracer make this call.
+unsafe fn is_everywhere(rank: usize) -> bool {
+    // SAFETY: by this function's contract.
+    let reason = match unsafe { presence::find_out(Library::Tracer) } {
+        Ok(Presence::Everywhere) => return true,
+        Ok(Presence::Missing(missing)) => (rank == 0).then(|| {
+            format!(
+                "{missing} did not load libkilter_tracer.so, or came too late ({} s, {})",
+                presence::limit().as_secs_f64(),
+                presence::LIMIT_VARIABLE
+            )
+        }),
+        // One of those that wait for it says so.
+        Ok(Presence::Silent { parent }) => presence::is_first_child(rank)
+            .then(|| format!("rank {rank}: rank {parent} did not load libkilter_tracer.so, or does not answer")),
+        Err(error) => Some(format!("rank {rank}: {error}")),
+    };
+    if let Some(reason) = reason {
+        kilter_mpi::say(format_args!(
+            "warning: profile: {reason}; calls are counted, and waiting is estimated: load the tracer on all ranks, or give --sample 0"
+        ));
+    }
+    false
+}
+
 /// The tracer of this rank; `None` without memory.
 ///
 /// # Safety
@@ -139,8 +169,9 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
     let shared = info::is_thread_multiple().unwrap_or(true);
     // All ranks must come here, so that it stands before everything that can fail on one.
     let samples = settings.counts.as_ref().is_some_and(|counts| counts.interval > 0);
-    let clock = if samples && ranks > 1 {
-        // SAFETY: by this function's contract; all ranks have the same settings.
+    // SAFETY: by this function's contract; ranks with the tracer have the same settings.
+    let clock = if samples && ranks > 1 && unsafe { is_everywhere(rank) } {
+        // SAFETY: by this function's contract; all ranks have found the same.
         Some(unsafe { CommonClock::at_begin(rank, ranks) }?)
     } else {
         None

@@ -136,8 +136,29 @@ fn clocks_that_differ_are_made_one() {
     }
 }
 
+/// Rank 3 runs without the tracer, as in another program of the same command.
+fn ranks_without_the_tracer_are_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrapper = folder.path().join("without");
+    let script = "#!/bin/sh\nrank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\nif [ \"$rank\" = 3 ]; then unset LD_PRELOAD; fi\nexec \"$@\"\n";
+    std::fs::write(&wrapper, script).unwrap();
+    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| mpi.is_there()) {
+        let program = late(mpi);
+        let variables = [(sampling::VARIABLE, "1"), ("KILTER_INIT_WAIT", "2")];
+        let (output, profile) = traced(mpi, &[&wrapper, &program], 4, &[], &variables);
+        assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
+        let named = "rank 3 did not load libkilter_tracer.so, or came too late";
+        assert!(output.stderr.contains(named), "{mpi:?}: {output:?}");
+        let calls = of(&profile, "MPI_Allreduce", "world", 0);
+        assert_eq!((calls.calls, calls.measured.calls), (CALLS, 0), "{mpi:?}");
+        assert_eq!(profile.ranks.len(), 3, "{mpi:?}");
+    }
+}
+
 kilter_tests::cases![
     who_comes_last_is_waited_for,
+    ranks_without_the_tracer_are_named_and_not_waited_for,
     all_ranks_sample_the_same_calls,
     clocks_that_differ_are_made_one,
 ];

@@ -166,7 +166,10 @@ fn each_benchmark_has_its_sequence_and_makes_no_call_while_it_computes() {
     });
     for ((_, _, first, last), (valid, void)) in SEQUENCES.iter().zip(samples) {
         // Beside other programs fewer rounds are valid, and none at worst: what a round does is the same.
-        assert!(valid <= 3 && valid + void >= 3, "{valid} rounds were valid and {void} void");
+        assert!(
+            valid <= 3 && valid + void >= 3,
+            "{valid} rounds were valid and {void} void"
+        );
         // One to check, two to warm up, and all of these.
         let rounds = 1 + 2 + void + valid;
         expected[0] += &first.repeat(rounds);

@@ -55,10 +55,10 @@ pub struct Run {
     #[arg(long, value_name = "MIB", default_value_t = kilter_protocol::calls::MEMORY_MIB,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=kilter_protocol::calls::MAX_MEMORY_MIB as u64))]
     pub memory: usize,
-    /// Measure waiting in one of so many calls of blocking collectives; 0 for none, where some ranks run without the tracer.
-    #[arg(long, value_name = "N", default_value_t = kilter_protocol::sampling::INTERVAL,
-        value_parser = clap::value_parser!(u32).range(0..=i64::from(kilter_protocol::sampling::MAX_INTERVAL)))]
-    pub sample: u32,
+    /// Measure waiting in one of so many calls of blocking collectives; 0 for none (default: 8, and 0 for a command of several programs, some of which may
+    /// run without the tracer).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(kilter_protocol::sampling::MAX_INTERVAL)))]
+    pub sample: Option<u32>,
     /// Format of standard output, which the program's own output precedes.
     #[arg(long, value_enum, default_value_t = ProfileFormat::Text)]
     pub format: ProfileFormat,

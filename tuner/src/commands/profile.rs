@@ -100,6 +100,16 @@ fn rendered(profile: &Profile, format: ProfileFormat) -> anyhow::Result<String> 
     })
 }
 
+/// The interval of samples: as it is given, else none where a colon divides the command into several programs.
+fn interval(given: Option<u32>, command: &[String]) -> u32 {
+    let usual = if command.iter().any(|word| word == ":") {
+        0
+    } else {
+        sampling::INTERVAL
+    };
+    given.unwrap_or(usual)
+}
+
 fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
     ensure!(
         !typed.out.exists(),
@@ -114,7 +124,10 @@ fn record(typed: &ProfileRun) -> anyhow::Result<Status> {
             traced::text(&scratch.directory, "--scratch")?,
         ),
         (MEMORY_VARIABLE.to_owned(), typed.memory.to_string()),
-        (sampling::VARIABLE.to_owned(), typed.sample.to_string()),
+        (
+            sampling::VARIABLE.to_owned(),
+            interval(typed.sample, &typed.traced.command).to_string(),
+        ),
     ];
     let status = traced::run(&programs, &typed.traced.command, &variables)?;
     let gathered = gather::gather(&scratch.directory);
@@ -174,5 +187,19 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Fails where a rank has left its counts, which are kept.
         let _ = std::fs::remove_dir(&self.directory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_several_programs_is_not_sampled_unless_it_is_asked_for() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let one = words("mpirun -n 2 ./a");
+        let several = words("mpirun -n 2 ./a : -n 2 ./b");
+        assert_eq!((interval(None, &one), interval(Some(3), &one)), (sampling::INTERVAL, 3));
+        assert_eq!((interval(None, &several), interval(Some(3), &several)), (0, 3));
     }
 }
