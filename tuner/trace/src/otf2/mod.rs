@@ -1,10 +1,11 @@
 //! Export to OTF2, the archive of Score-P, Scalasca, Vampir and their kin (Eschweiler and others, Open Trace Format 2: The Next Generation of Scalable
 //! Trace Formats and Support Libraries, ParCo 2011).
 //!
-//! [`model`] says what the archive holds, and [`library`] has libotf2 write it: the library is loaded when it is asked for, so that nobody else needs it.
+//! [`model`] and [`records`] say what the archive holds, and [`library`] has libotf2 write it: the library is loaded when it is asked for, so that nobody else needs it.
 
 mod library;
 mod model;
+mod records;
 mod writer;
 
 use std::path::{Path, PathBuf};

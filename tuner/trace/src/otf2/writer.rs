@@ -6,7 +6,8 @@ use std::path::Path;
 use std::ptr::{null, null_mut};
 
 use super::library::{Code, CollectiveComplete, CollectiveRequest, FlushCallbacks, Library, Object, flush};
-use super::model::{Collective, Definitions, Envelope, Kind, Record, What, records};
+use super::model::{Definitions, Kind};
+use super::records::{Collective, Envelope, Record, What, records};
 use super::{NAME, Otf2Error};
 use crate::trace::Trace;
 
