@@ -24,13 +24,16 @@ pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
 
 /// Validates the options of measuring.
-pub fn measuring(typed: cli::Measure) -> Result<Options, OptionError> {
+pub fn measuring<F: cli::Output>(typed: cli::Measure<F>) -> Result<Options, OptionError> {
     let application = application::read(&typed)?;
     measuring_for(typed, application.as_ref())
 }
 
 /// The same for an application that is read already.
-fn measuring_for(typed: cli::Measure, application: Option<&Application>) -> Result<Options, OptionError> {
+fn measuring_for<F: cli::Output>(
+    typed: cli::Measure<F>,
+    application: Option<&Application>,
+) -> Result<Options, OptionError> {
     let ranks = application::ranks(&typed, application);
     let mix = application.map(|one| one.calls(ranks)).transpose()?;
     let job = typed.job;
@@ -134,7 +137,7 @@ fn measuring_for(typed: cli::Measure, application: Option<&Application>) -> Resu
             cli::CorrectionChoice::Holm => Correction::Holm,
             cli::CorrectionChoice::Bh => Correction::BenjaminiHochberg,
         },
-        json: job.format == cli::Format::Json,
+        json: job.format.is_json(),
         quiet: job.quiet,
         library_description: job.library_description,
         stall_seconds: job.stall_timeout,

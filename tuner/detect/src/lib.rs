@@ -5,7 +5,8 @@
 //! and `postconditions` asks of these flows, and of nothing else, what was achieved. `safety` says if a blocking collective could replace
 //! the messages.
 //!
-//! [`typical`] takes the messages of one occurrence as a schedule that can be carried out again.
+//! [`typical`] takes the messages of one occurrence as a schedule that can be carried out again. [`text`] and [`html`] render the answer in the same
+//! `words`; the page has a `picture` of that occurrence.
 //!
 //! The crate is pure: it reads a [`Trace`] and gives a [`Detection`]. It opens no file, prints nothing and knows no MPI library.
 
@@ -16,15 +17,20 @@ mod detect;
 mod epochs;
 mod filters;
 mod findings;
+#[cfg(test)]
+mod fixture;
 mod flows;
+pub mod html;
 mod matching;
 pub mod model;
+mod picture;
 mod postconditions;
 mod provenance;
 mod ranks;
 mod safety;
 pub mod text;
 pub mod typical;
+mod words;
 
 pub use detect::detect;
 pub use model::finding::{Detection, Finding};

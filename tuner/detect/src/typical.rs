@@ -107,7 +107,7 @@ pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> 
 }
 
 /// Index of the occurrence whose time is the median, the longer of two.
-fn median(instances: &[Instance]) -> Option<usize> {
+pub(crate) fn median(instances: &[Instance]) -> Option<usize> {
     let mut by_time: Vec<usize> = (0..instances.len()).collect();
     by_time.sort_by(|a, b| instances[*a].seconds().total_cmp(&instances[*b].seconds()));
     by_time.get(by_time.len() / 2).copied()

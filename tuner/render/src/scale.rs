@@ -116,7 +116,7 @@ pub fn time_ticks(axis: &LogAxis, max: usize, min_gap: f64) -> Vec<Tick> {
 }
 
 /// A round time without trailing zeros: `1.5 µs`, `200 µs`, `1 ms`.
-fn time_label(seconds: f64) -> String {
+pub fn time_label(seconds: f64) -> String {
     let text = format::seconds(seconds);
     let Some((number, unit)) = text.split_once(' ') else {
         return text;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, Args};
+use clap::{Arg, Args, ValueEnum};
 
-use super::Measure;
+use super::{Measure, Output};
 
 /// Options of `detect`.
 #[derive(Debug, Args)]
@@ -18,7 +18,27 @@ pub struct Detect {
     pub is_measured: bool,
     /// Options of the measurement.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: Measure<DetectFormat>,
+    /// Write to this file instead of standard output.
+    #[arg(short = 'o', long, help_heading = super::OUTPUT, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Formats of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DetectFormat {
+    /// A few lines for each.
+    Text,
+    /// JSON for programs.
+    Json,
+    /// A page by itself with a picture of each.
+    Html,
+}
+
+impl Output for DetectFormat {
+    fn is_json(self) -> bool {
+        self == DetectFormat::Json
+    }
 }
 
 /// Gives the options of the measurement their meaning for `detect`, and hides those that have none there.

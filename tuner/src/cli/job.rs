@@ -2,13 +2,25 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Format;
 
+/// Formats of a command's standard output, `text` among them.
+pub trait Output: ValueEnum + Copy + Send + Sync + 'static {
+    /// True for JSON.
+    fn is_json(self) -> bool;
+}
+
+impl Output for Format {
+    fn is_json(self) -> bool {
+        self == Format::Json
+    }
+}
+
 /// The library, the start of its jobs, and the places of results.
 #[derive(Debug, Clone, Args)]
-pub struct Job {
+pub struct Job<F: Output = Format> {
     /// Launcher of the MPI library. It decides which library is measured.
     #[arg(long, help_heading = super::JOB, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
     pub mpirun: PathBuf,
@@ -39,8 +51,8 @@ pub struct Job {
     #[arg(long, help_heading = super::OUTPUT, value_name = "FILE")]
     pub db: Option<PathBuf>,
     /// Format of standard output.
-    #[arg(long, help_heading = super::OUTPUT, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, help_heading = super::OUTPUT, value_enum, default_value = "text")]
+    pub format: F,
     /// Print no progress on standard error.
     #[arg(short, long, help_heading = super::OUTPUT)]
     pub quiet: bool,

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use kilter_search::verification::REPETITIONS;
 
-use super::Job;
+use super::{Format, Job, Output};
 
 /// Options of every measuring command.
 #[derive(Debug, Clone, Args)]
-pub struct Measure {
+pub struct Measure<F: Output = Format> {
     /// The library, its launcher, and the places of results.
     #[command(flatten)]
-    pub job: Job,
+    pub job: Job<F>,
     /// Number of MPI ranks in a job (default: 2; with --profile that of the communicators in which the program spends most time).
     #[arg(short = 'n', long, help_heading = super::JOB, value_name = "N")]
     pub ranks: Option<usize>,

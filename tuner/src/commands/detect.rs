@@ -1,6 +1,8 @@
 //! `kilter detect`: collectives that a traced program makes of messages by hand; with `--measure`, beside what would replace them.
 
-use anyhow::ensure;
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
 use kilter_detect::Detection;
 use kilter_search::context::Context;
 use kilter_tracing::detectable;
@@ -8,7 +10,7 @@ use kilter_tracing::trace::Trace as Recorded;
 use serde::Serialize;
 
 use super::{Status, measuring, print, trace};
-use crate::cli::{Detect, Format};
+use crate::cli::{Detect, DetectFormat};
 use crate::{options, proof};
 
 /// The answer as JSON: the findings name communicators and call sites by their places in these lists.
@@ -34,9 +36,14 @@ pub(super) fn run(typed: Detect) -> anyhow::Result<Status> {
     }
     let trace = detectable::of(&recorded);
     let detection = kilter_detect::detect(&trace);
-    let format = typed.measure.job.format;
+    let answer = Rendering {
+        recorded: &recorded,
+        trace: &trace,
+        format: typed.measure.job.format,
+        output: typed.output.as_deref(),
+    };
     if !typed.is_measured || detection.findings.is_empty() {
-        return show(&recorded, &trace, &detection, format);
+        return answer.show(&detection);
     }
     let mut measure = typed.measure;
     let ranks = *measure.ranks.get_or_insert(trace.ranks);
@@ -56,36 +63,53 @@ pub(super) fn run(typed: Detect) -> anyhow::Result<Status> {
     };
     measuring::with_context(&options, "detect", &further, work, |context, detection| {
         context.jobs.run.finish()?;
-        show(&recorded, &trace, &detection, format)
+        answer.show(&detection)
     })
 }
 
-fn show(
-    recorded: &Recorded,
-    trace: &kilter_detect::Trace,
-    detection: &Detection,
-    format: Format,
-) -> anyhow::Result<Status> {
-    let ends = recorded
-        .ranks
-        .iter()
-        .filter_map(|rank| Some(rank.end_ns?.saturating_sub(rank.begin_ns)));
-    let run_seconds = ends.max().unwrap_or(0) as f64 * 1e-9;
-    print(&match format {
-        Format::Text => kilter_detect::text::text(detection, trace, run_seconds),
-        Format::Json => {
-            let answer = Answer {
-                command: &recorded.job.command,
-                communicators: &trace.communicators,
-                sites: &trace.sites,
-                detection,
-            };
-            serde_json::to_string_pretty(&answer)? + "\n"
+/// A trace, and how what is found in it is shown.
+struct Rendering<'a> {
+    recorded: &'a Recorded,
+    trace: &'a kilter_detect::Trace,
+    format: DetectFormat,
+    output: Option<&'a Path>,
+}
+
+impl Rendering<'_> {
+    fn show(&self, detection: &Detection) -> anyhow::Result<Status> {
+        let rendered = self.rendered(detection)?;
+        match self.output {
+            Some(file) => std::fs::write(file, rendered)
+                .with_context(|| format!("--output: `{}` cannot be written", file.display()))?,
+            None => print(&rendered)?,
         }
-    })?;
-    Ok(if detection.findings.is_empty() {
-        Status::Holds
-    } else {
-        Status::Violations
-    })
+        Ok(if detection.findings.is_empty() {
+            Status::Holds
+        } else {
+            Status::Violations
+        })
+    }
+
+    fn rendered(&self, detection: &Detection) -> anyhow::Result<String> {
+        let ends = self
+            .recorded
+            .ranks
+            .iter()
+            .filter_map(|rank| Some(rank.end_ns?.saturating_sub(rank.begin_ns)));
+        let run_seconds = ends.max().unwrap_or(0) as f64 * 1e-9;
+        let command = &self.recorded.job.command;
+        Ok(match self.format {
+            DetectFormat::Text => kilter_detect::text::text(detection, self.trace, run_seconds),
+            DetectFormat::Html => kilter_detect::html::render(detection, self.trace, command, run_seconds)?,
+            DetectFormat::Json => {
+                let answer = Answer {
+                    command,
+                    communicators: &self.trace.communicators,
+                    sites: &self.trace.sites,
+                    detection,
+                };
+                serde_json::to_string_pretty(&answer)? + "\n"
+            }
+        })
+    }
 }

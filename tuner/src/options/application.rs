@@ -32,7 +32,7 @@ pub(super) struct Choice {
 }
 
 /// The application that `--mix` or `--profile` names; `None` for all functions and sizes.
-pub(super) fn read(typed: &cli::Measure) -> Result<Option<Application>, OptionError> {
+pub(super) fn read<F: cli::Output>(typed: &cli::Measure<F>) -> Result<Option<Application>, OptionError> {
     if let Some(file) = &typed.mix {
         return Ok(Some(Application {
             option: "--mix",
@@ -55,7 +55,7 @@ pub(super) fn read(typed: &cli::Measure) -> Result<Option<Application>, OptionEr
 }
 
 /// Ranks of the job: as typed, or of the communicators in which the profiled program spends most time.
-pub(super) fn ranks(typed: &cli::Measure, application: Option<&Application>) -> usize {
+pub(super) fn ranks<F: cli::Output>(typed: &cli::Measure<F>, application: Option<&Application>) -> usize {
     let dearest = application.and_then(|one| one.shares.first()).map(|share| share.ranks);
     typed.ranks.or(dearest).unwrap_or(RANKS)
 }

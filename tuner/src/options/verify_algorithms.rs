@@ -71,9 +71,9 @@ fn wanted(text: &str) -> Result<Wanted, OptionError> {
 
 /// Options of a measuring command without arguments.
 fn defaults() -> Result<cli::Measure, OptionError> {
-    let command = cli::Measure::augment_args(clap::Command::new("kilter"));
+    let command = <cli::Measure>::augment_args(clap::Command::new("kilter"));
     command
         .try_get_matches_from(["kilter"])
-        .and_then(|matches| cli::Measure::from_arg_matches(&matches))
+        .and_then(|matches| <cli::Measure>::from_arg_matches(&matches))
         .map_err(|error| wrong("environment", error.to_string()))
 }

@@ -1,36 +1,33 @@
-//! Lines about the measurement of a finding.
+//! Words about the measurement of a finding.
 
 use kilter_render::format::{bytes, count, seconds};
 use kilter_stats::verdict::Outcome;
 
 use crate::model::finding::Finding;
 use crate::model::proof::{Measured, Proof, Side};
+use crate::words::Fact;
 
-/// Labels and texts.
-pub(super) fn lines(proof: &Proof, finding: &Finding) -> Vec<(&'static str, String)> {
+/// Times of both sides, and the gain.
+pub(super) fn facts(proof: &Proof, finding: &Finding) -> Vec<Fact> {
+    let fact = |label, lines| Fact { label, lines };
     let measured = match proof {
-        Proof::NotMeasured(why) => return vec![("measured", format!("not: {why}"))],
+        Proof::NotMeasured(why) => return vec![fact("measured", vec![format!("not: {why}")])],
         Proof::Measured(measured) => measured,
     };
     let mut sides = vec![format!("by hand {}", seconds(measured.schedule_seconds))];
     sides.extend(measured.replacements.iter().map(side));
-    let mut lines = vec![
-        (
-            "measured",
-            format!(
-                "{} in {} of {}",
-                sides.join(", "),
-                count(measured.launches, "launch"),
-                bytes(measured.bytes)
-            ),
-        ),
-        ("gain", gain(measured, finding.instances.len())),
-    ];
+    let times = format!(
+        "{} in {} of {}",
+        sides.join(", "),
+        count(measured.launches, "launch"),
+        bytes(measured.bytes)
+    );
+    let mut gains = vec![gain(measured, finding.instances.len())];
     if !measured.is_shown {
         let text = "the ranks copy data between the messages, and these copies are not in the time by hand";
-        lines.push(("", text.to_owned()));
+        gains.push(text.to_owned());
     }
-    lines
+    vec![fact("measured", vec![times]), fact("gain", gains)]
 }
 
 fn side(side: &Side) -> String {
