@@ -196,6 +196,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-advise", &["kilter-fixtures"]),
     ("kilter-bench", &["kilter-fixtures"]),
+    ("kilter-detect", &["kilter-fixtures"]),
     ("kilter-search", &["kilter-fixtures"]),
     ("kilter-emit", &["kilter-fixtures"]),
     ("kilter-overlap", &["kilter-fixtures"]),

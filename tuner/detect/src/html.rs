@@ -108,3 +108,119 @@ fn row(finding: &Finding, trace: &Trace, run_seconds: f64) -> Row {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kilter_fixtures::markup::check_page;
+
+    use super::*;
+    use crate::fixture::{finding, sent};
+    use crate::model::finding::Step;
+    use crate::model::trace::{Communicator, Event, Kind, Payload, Site};
+
+    /// A broadcast of rank 0 to so many others, one after the other, with so many tests in vain in between.
+    fn broadcast(others: u32, tests: usize) -> (Trace, Finding) {
+        let event = |begin_ns, kind| Event {
+            begin_ns,
+            end_ns: begin_ns + 5,
+            site: 0,
+            kind,
+        };
+        let mut trace = Trace {
+            ranks: others as usize + 1,
+            communicators: vec![Communicator {
+                members: (0..=others).collect(),
+                name: "world <1> & \"more\"".to_owned(),
+            }],
+            sites: vec![Site {
+                function: "spread<T>".to_owned(),
+                ..Site::default()
+            }],
+            events: vec![Vec::new(); others as usize + 1],
+            ..Trace::default()
+        };
+        let mut messages = Vec::new();
+        for to in 1..=others {
+            let at = 100 * u64::from(to);
+            let payload = Payload {
+                bytes: 8,
+                ..Payload::default()
+            };
+            let mut message = sent(0, to, at, at + 15);
+            message.send_event = trace.events[0].len() as u32;
+            messages.push(message);
+            let send = Kind::Send {
+                communicator: 0,
+                to,
+                tag: 0,
+                payload: payload.clone(),
+                completed_ns: None,
+            };
+            trace.events[0].push(event(at, send));
+            let tests = (0..tests as u64).map(|test| event(at + 10 + test % 80, Kind::Test { found: false }));
+            trace.events[0].extend(tests);
+            let receive = Kind::Receive {
+                communicator: 0,
+                from: 0,
+                tag: 0,
+                payload,
+                posted_ns: at - 50,
+            };
+            trace.events[to as usize].push(event(at + 10, receive));
+        }
+        (trace, finding(messages, others + 1))
+    }
+
+    fn page(trace: &Trace, finding: Finding) -> String {
+        let detection = Detection {
+            findings: vec![finding],
+            ..Detection::default()
+        };
+        let page = render(&detection, trace, "mpirun -n 4 ./solve <in", 1.0).unwrap();
+        check_page(&page);
+        page
+    }
+
+    #[test]
+    fn each_message_is_an_arrow_between_its_calls_and_the_root_is_marked() {
+        let (trace, finding) = broadcast(3, 2);
+        let page = page(&trace, finding);
+        let number = |part: &str| page.matches(part).count();
+        assert_eq!(number("class=\"message\""), 3);
+        assert_eq!((number("class=\"send\""), number("class=\"receive\"")), (3, 3));
+        assert_eq!((number("class=\"root\""), number(">root 0<")), (1, 1));
+        assert_eq!(number("class=\"other\""), 4, "tests between the sends");
+        assert!(
+            page.contains("spread&lt;T&gt;") || page.contains("spread&#60;T&#62;"),
+            "{page}"
+        );
+        assert!(!page.contains("left out"), "nothing is");
+    }
+
+    #[test]
+    fn a_long_occurrence_has_few_elements_and_says_what_is_left_out() {
+        let (trace, finding) = broadcast(999, 100);
+        let page = page(&trace, finding);
+        assert!(page.matches("class=\"message\"").count() <= 160);
+        assert!(page.contains("of 1000 ranks and"), "{page}");
+        assert!(page.contains("other calls between them are left out."));
+        assert!(page.len() < 400_000, "{}", page.len());
+    }
+
+    #[test]
+    fn the_circle_of_a_deadlock_is_drawn_with_its_steps() {
+        let (trace, mut finding) = broadcast(3, 0);
+        let call = |rank| Step::Call {
+            rank,
+            event: 0,
+            site: 0,
+        };
+        finding.replacement = Replacement::Deadlock {
+            function: "MPI_Bcast".to_owned(),
+            cycle: vec![Step::Collective(0), call(1), call(2)],
+        };
+        let page = page(&trace, finding);
+        assert!(page.contains("not MPI_Bcast as it stands"));
+        assert_eq!(page.matches("class=\"before\"").count(), 3);
+    }
+}

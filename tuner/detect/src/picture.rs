@@ -75,7 +75,7 @@ pub(crate) fn draw(trace: &Trace, finding: &Finding, key: &str) -> Option<Pictur
     drawing.out.push_str("</svg>");
     Some(Picture {
         svg: drawing.out,
-        caption: caption(finding, number, instance, &chosen),
+        caption: caption(finding, number, (instance, &chosen), rows.left_out),
     })
 }
 
@@ -97,7 +97,7 @@ fn described(finding: &Finding, instance: &Instance, chosen: &Chosen) -> String 
     words
 }
 
-fn caption(finding: &Finding, number: usize, instance: &Instance, chosen: &Chosen) -> String {
+fn caption(finding: &Finding, number: usize, (instance, chosen): (&Instance, &Chosen), left_out: usize) -> String {
     let mut words = format!(
         "Occurrence {} of {}, the one with the median time: {} in {}.",
         number + 1,
@@ -125,6 +125,9 @@ fn caption(finding: &Finding, number: usize, instance: &Instance, chosen: &Chose
             chosen.messages.len(),
             instance.messages.len()
         );
+    }
+    if left_out > 0 {
+        let _ = write!(words, " {} between them are left out.", count(left_out, "other call"));
     }
     words
 }

@@ -29,8 +29,7 @@ pub(crate) fn heading(finding: &Finding, trace: &Trace) -> String {
 
 /// Function without its prefix.
 pub(crate) fn name(finding: &Finding) -> &'static str {
-    let is_varied = finding.instances.iter().any(|one| one.bytes != finding.bytes);
-    finding.collective.function(is_varied)
+    finding.collective.function(finding.varies())
 }
 
 /// Name of the communicator.

@@ -31,6 +31,8 @@ pub(super) struct Rows {
     pub(super) calls: Vec<Call>,
     /// Other calls of the ranks between these.
     pub(super) others: Vec<Call>,
+    /// Number of those that are not drawn.
+    pub(super) left_out: usize,
 }
 
 impl Rows {
@@ -58,13 +60,20 @@ impl Rows {
                 calls.extend(event.and_then(|event| call(rank, event, is_send, message)));
             }
         }
-        let mut others = Vec::new();
+        let (mut others, mut left_out) = (Vec::new(), 0);
         for rank in &chosen.ranks {
             if let Some(events) = events(*rank) {
-                others.extend(between(*rank, events, instance));
+                let all = between(*rank, events, instance);
+                left_out += all.len().saturating_sub(MOST_OTHERS);
+                others.extend(all.into_iter().take(MOST_OTHERS));
             }
         }
-        Rows { worlds, calls, others }
+        Rows {
+            worlds,
+            calls,
+            others,
+            left_out,
+        }
     }
 
     /// Rank of the world.
@@ -145,7 +154,6 @@ fn between(rank: u32, events: &[Event], instance: &Instance) -> Vec<Call> {
                 words,
             })
         })
-        .take(MOST_OTHERS)
         .collect()
 }
 
