@@ -21,8 +21,8 @@ pub struct Findings {
     pub evidence: BTreeMap<String, Evidence>,
     /// Candidates for whole launches that looked better and were not confirmed, by id.
     pub left_behind: Vec<(String, NotDeployed)>,
-    /// Targets whose bounds the medians under a confirmed change of whole launches met, although launches differed too much to confirm more
-    /// than its proposal says.
+    /// Targets whose bounds were met by the medians under a confirmed change of whole launches, and not without it, although launches differed too
+    /// much to confirm more than its proposal says.
     pub met: Vec<(Change, BTreeSet<String>)>,
     /// Targets that need no selection, since the default met their bounds in a contest under the settings in force.
     pub held: BTreeSet<String>,

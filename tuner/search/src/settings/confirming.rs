@@ -47,10 +47,11 @@ impl Search<'_, '_> {
             match shown.judged(&fixed_before, &fixed_so_far) {
                 Judged::Taken => {
                     let change = Change::of_launch(candidate.assignments.clone());
-                    findings.met.push((change.clone(), shown.met));
+                    let new = |targets: &BTreeSet<String>| targets.difference(&fixed_before).cloned().collect();
+                    findings.met.push((change.clone(), new(&shown.met)));
                     findings.proposals.push(Proposal {
                         change,
-                        fixes: shown.fixed.difference(&fixed_before).cloned().collect(),
+                        fixes: new(&shown.fixed),
                     });
                     fixed_so_far.extend(shown.fixed);
                 }
