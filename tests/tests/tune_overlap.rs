@@ -66,6 +66,18 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     assert_eq!(target["target"], "HALF");
     assert_eq!(target["before"], "missed", "{target:#}");
     let candidates = target["candidates"].as_array().unwrap();
+    // A thread that makes progress needs a processor. Where other programs had it in the proof, what was chosen is taken back, and the report says both.
+    if target["fix"].is_null() {
+        let reasons = candidates.iter().map(|one| one["not_deployed"].to_string());
+        assert!(reasons.into_iter().all(|why| why != "null"), "{target:#}");
+        let warned = report["warnings"].as_array().unwrap().iter();
+        let of_load = |text: &serde_json::Value| text.as_str().unwrap().contains("other programs used");
+        assert!(
+            warned.into_iter().any(of_load),
+            "nothing else ran, and nothing is deployed: {target:#}"
+        );
+        return;
+    }
     let left = candidates.iter().filter(|one| one["not_deployed"].is_null()).count();
     assert_eq!(
         left, 1,

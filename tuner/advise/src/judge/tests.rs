@@ -182,7 +182,9 @@ fn profile(counters: &[(&str, f64)]) -> String {
 /// Counters of a trace of a rank that runs for 100 s: name, value.
 fn trace(counters: &[(&str, f64)]) -> String {
     let lines = counters.iter().map(|(name, value)| {
-        let is_time = [".spent", ".late", ".held"].iter().any(|end| name.ends_with(end));
+        let is_time = [".spent", ".late", ".held", ".next to work", ".hideable"]
+            .iter()
+            .any(|end| name.ends_with(end));
         format!("{name}\t{value}\t{}\n", if is_time { "s" } else { "" })
     });
     format!(
@@ -461,6 +463,24 @@ fn cases() -> Vec<(&'static str, String, String)> {
                 ("MPI_Barrier before MPI_Allreduce at step.times", 9.0),
                 ("MPI_Barrier before MPI_Allreduce at step.spent", 1.0),
             ]),
+        ),
+        (
+            "TRACE_COULD_OVERLAP",
+            trace(&[
+                ("MPI_Recv at step.next to work", 2.0),
+                ("MPI_Recv at step.hideable", 1.0),
+                ("overlap map.messages", 7.0),
+            ]),
+            trace(&[
+                ("MPI_Recv at step.next to work", 2.0),
+                ("MPI_Recv at step.hideable", 0.9),
+                ("overlap map.messages", 7.0),
+            ]),
+        ),
+        (
+            "TRACE_MAY_OVERLAP",
+            trace(&[("MPI_Send at step.next to work", 2.0)]),
+            trace(&[("MPI_Send at step.next to work", 2.0), ("overlap map.messages", 7.0)]),
         ),
         (
             "TRACE_POLLS",
