@@ -43,21 +43,7 @@ fn ask() {
     let rank = info::rank(constants::comm_world()).unwrap_or(0);
     // SAFETY: MPI was just initialised, and every rank that has the drop-in comes here.
     let found = unsafe { presence::find_out(Library::Dropin) };
-    let reason = match &found {
-        Ok(Presence::Everywhere) => None,
-        Ok(Presence::Missing(missing)) => (rank == 0).then(|| {
-            format!(
-                "{missing} did not load libkilter.so, or came too late ({} s, {}): load it on all ranks of all nodes",
-                presence::limit().as_secs_f64(),
-                presence::LIMIT_VARIABLE
-            )
-        }),
-        // One of those that wait for it says so.
-        Ok(Presence::Silent { parent }) => presence::is_first_child(rank).then(|| {
-            format!("rank {rank}: rank {parent} did not load libkilter.so, or does not answer: load it on all ranks of all nodes")
-        }),
-        Err(error) => Some(format!("rank {rank}: {error}")),
-    };
+    let reason = presence::objection(Library::Dropin, &found, rank);
     if let Some(reason) = reason {
         warn(true, &format!("{reason}; the library's own collectives are used"));
     }

@@ -48,6 +48,16 @@ pub enum Library {
     Tracer,
 }
 
+impl Library {
+    fn file(self) -> &'static str {
+        match self {
+            Library::Dropin => "libkilter.so",
+            Library::Progress => "libkilter_progress.so",
+            Library::Tracer => "libkilter_tracer.so",
+        }
+    }
+}
+
 /// Result; the same on all ranks that have the library, except those below a missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
@@ -160,9 +170,28 @@ impl Place {
 }
 
 /// True if a rank is the first of those that wait for the same one.
-#[must_use]
-pub fn is_first_child(rank: usize) -> bool {
+fn is_first_child(rank: usize) -> bool {
     rank % FAN_OUT == 1
+}
+
+/// The words of this rank where not all ranks are known to have the library; `None` where they have it, or another rank says it.
+#[must_use]
+pub fn objection(library: Library, found: &Result<Presence, MpiError>, rank: usize) -> Option<String> {
+    let file = library.file();
+    match found {
+        Ok(Presence::Everywhere) => None,
+        Ok(Presence::Missing(missing)) => (rank == 0).then(|| {
+            format!(
+                "{missing} did not load {file}, or came too late ({} s, {LIMIT_VARIABLE}): load it on all ranks of all nodes",
+                limit().as_secs_f64()
+            )
+        }),
+        // One of those that wait for it says so.
+        Ok(Presence::Silent { parent }) => is_first_child(rank).then(|| {
+            format!("rank {rank}: rank {parent} did not load {file}, or does not answer: load it on all ranks of all nodes")
+        }),
+        Err(error) => Some(format!("rank {rank}: {error}")),
+    }
 }
 
 /// The limit in force.

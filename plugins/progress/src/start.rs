@@ -74,29 +74,14 @@ pub(crate) unsafe fn start(settings: &Settings, wrong: Option<&str>, has_level: 
         warn(format_args!("{reason}"));
     }
     // SAFETY: by this function's contract.
-    match unsafe { presence::find_out(Library::Progress) } {
-        Ok(Presence::Everywhere) => {}
-        Ok(Presence::Missing(missing)) => {
-            warn(format_args!(
-                "{missing} did not load libkilter_progress.so, or came too late ({} s, {}): load it on all ranks of all nodes",
-                presence::limit().as_secs_f64(),
-                presence::LIMIT_VARIABLE
-            ));
-            return;
-        }
-        Ok(Presence::Silent { parent }) => {
-            if presence::is_first_child(rank) {
-                kilter_mpi::say(format_args!(
-                    "warning: progress: rank {rank}: rank {parent} did not load libkilter_progress.so, or does not answer: load it on all ranks \
-                     of all nodes; the program runs without the thread"
-                ));
-            }
-            return;
-        }
-        Err(error) => {
-            warn(format_args!("{error}"));
-            return;
-        }
+    let found = unsafe { presence::find_out(Library::Progress) };
+    if let Some(reason) = presence::objection(Library::Progress, &found, rank) {
+        kilter_mpi::say(format_args!(
+            "warning: progress: {reason}; the program runs without the thread"
+        ));
+    }
+    if found != Ok(Presence::Everywhere) {
+        return;
     }
     // SAFETY: by this function's contract.
     match unsafe { exchange::decide(world, settings, cpus::allowed(), cpus::given()) } {

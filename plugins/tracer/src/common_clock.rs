@@ -130,7 +130,7 @@ impl CommonClock {
         Ok(common)
     }
 
-    /// What is known at the begin.
+    /// The clock as it is known at the begin.
     pub(crate) fn known(&self) -> Clock {
         Clock {
             leader: self.tree.leader,

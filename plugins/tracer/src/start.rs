@@ -137,26 +137,13 @@ pub(crate) unsafe fn start() {
 /// MPI was just initialised, and all ranks with the tracer make this call.
 unsafe fn is_everywhere(rank: usize) -> bool {
     // SAFETY: by this function's contract.
-    let reason = match unsafe { presence::find_out(Library::Tracer) } {
-        Ok(Presence::Everywhere) => return true,
-        Ok(Presence::Missing(missing)) => (rank == 0).then(|| {
-            format!(
-                "{missing} did not load libkilter_tracer.so, or came too late ({} s, {})",
-                presence::limit().as_secs_f64(),
-                presence::LIMIT_VARIABLE
-            )
-        }),
-        // One of those that wait for it says so.
-        Ok(Presence::Silent { parent }) => presence::is_first_child(rank)
-            .then(|| format!("rank {rank}: rank {parent} did not load libkilter_tracer.so, or does not answer")),
-        Err(error) => Some(format!("rank {rank}: {error}")),
-    };
-    if let Some(reason) = reason {
+    let found = unsafe { presence::find_out(Library::Tracer) };
+    if let Some(reason) = presence::objection(Library::Tracer, &found, rank) {
         kilter_mpi::say(format_args!(
-            "warning: profile: {reason}; calls are counted, and waiting is estimated: load the tracer on all ranks, or give --sample 0"
+            "warning: profile: {reason}, or give --sample 0; calls are counted, and waiting is estimated"
         ));
     }
-    false
+    found == Ok(Presence::Everywhere)
 }
 
 /// The tracer of this rank; `None` without memory.

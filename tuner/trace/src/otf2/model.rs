@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_profiling::places;
+use kilter_protocol::calls;
 
 use crate::trace::Trace;
 
@@ -112,9 +113,10 @@ pub(super) fn kind(function: &str) -> Kind {
         "bcast" | "scatter" | "scatterv" => Kind::OneToAll,
         "gather" | "gatherv" | "reduce" => Kind::AllToOne,
         name if OPERATIONS.iter().any(|(known, _)| *known == name) => Kind::AllToAll,
-        name if ["send", "recv", "wait", "test", "probe", "start"]
-            .iter()
-            .any(|part| name.contains(part)) =>
+        _ if matches!(
+            calls::kind(function),
+            calls::Kind::Begin | calls::Kind::Message | calls::Kind::Completion
+        ) =>
         {
             Kind::PointToPoint
         }

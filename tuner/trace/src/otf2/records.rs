@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use kilter_protocol::calls;
+
 use super::model::{Definitions, Kind, OPERATIONS, PROGRAM, kind, plain};
 use crate::trace::{Event, Part, Rank, Role, Trace, communicator_of};
 
@@ -97,7 +99,7 @@ impl Records {
                 other.operation == part.operation && matches!(other.role, Role::Received | Role::Completed)
             })
         };
-        let is_begun = begins_only(trace.function(event));
+        let is_begun = calls::kind(trace.function(event)) == calls::Kind::Begin;
         for part in &event.parts {
             let what = match part.role {
                 Role::Send => envelope(trace, definitions, part).map(|envelope| {
@@ -158,12 +160,6 @@ impl Records {
     }
 }
 
-/// True if a call begins operations and completes none.
-fn begins_only(function: &str) -> bool {
-    let name = function.trim_start_matches("MPI_");
-    name.starts_with("Start") || name.starts_with('I') && !["Iprobe", "Improbe", "Init", "Init_thread"].contains(&name)
-}
-
 /// The head of a message; `None` for messages to nobody.
 fn envelope(trace: &Trace, definitions: &Definitions, part: &Part) -> Option<Envelope> {
     let at = communicator_of(part).filter(|at| *at < trace.communicators.len())?;
@@ -214,7 +210,8 @@ mod tests {
 
     #[test]
     fn calls_that_begin_operations_are_told_by_their_names() {
-        assert!(begins_only("MPI_Isend") && begins_only("MPI_Startall") && !begins_only("MPI_Iprobe"));
+        let begins = |function| calls::kind(function) == calls::Kind::Begin;
+        assert!(begins("MPI_Isend") && begins("MPI_Startall") && !begins("MPI_Iprobe"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ptr::{null, null_mut};
 
 use super::library::{Code, CollectiveComplete, CollectiveRequest, FlushCallbacks, Library, Object, flush};
 use super::model::{Definitions, Kind};
-use super::records::{Collective, Envelope, Record, What, records};
+use super::records::{Record, What, records};
 use super::{NAME, Otf2Error};
 use crate::trace::Trace;
 
@@ -163,46 +163,38 @@ impl Archive<'_> {
             match &record.what {
                 What::Enter(region) => ((library.enter)(writer, bare, ns, *region), "OTF2_EvtWriter_Enter"),
                 What::Leave(region) => ((library.leave)(writer, bare, ns, *region), "OTF2_EvtWriter_Leave"),
-                What::Send(Envelope {
-                    peer,
-                    communicator,
-                    tag,
-                    bytes,
-                }) => (
-                    (library.send)(writer, bare, ns, *peer, *communicator, *tag, *bytes),
+                What::Send(head) => (
+                    (library.send)(writer, bare, ns, head.peer, head.communicator, head.tag, head.bytes),
                     "OTF2_EvtWriter_MpiSend",
                 ),
-                What::Receive(Envelope {
-                    peer,
-                    communicator,
-                    tag,
-                    bytes,
-                }) => (
-                    (library.receive)(writer, bare, ns, *peer, *communicator, *tag, *bytes),
+                What::Receive(head) => (
+                    (library.receive)(writer, bare, ns, head.peer, head.communicator, head.tag, head.bytes),
                     "OTF2_EvtWriter_MpiRecv",
                 ),
-                What::Isend(
-                    Envelope {
-                        peer,
-                        communicator,
-                        tag,
-                        bytes,
-                    },
-                    request,
-                ) => (
-                    (library.isend)(writer, bare, ns, *peer, *communicator, *tag, *bytes, *request),
+                What::Isend(head, request) => (
+                    (library.isend)(
+                        writer,
+                        bare,
+                        ns,
+                        head.peer,
+                        head.communicator,
+                        head.tag,
+                        head.bytes,
+                        *request,
+                    ),
                     "OTF2_EvtWriter_MpiIsend",
                 ),
-                What::Ireceive(
-                    Envelope {
-                        peer,
-                        communicator,
-                        tag,
-                        bytes,
-                    },
-                    request,
-                ) => (
-                    (library.ireceive)(writer, bare, ns, *peer, *communicator, *tag, *bytes, *request),
+                What::Ireceive(head, request) => (
+                    (library.ireceive)(
+                        writer,
+                        bare,
+                        ns,
+                        head.peer,
+                        head.communicator,
+                        head.tag,
+                        head.bytes,
+                        *request,
+                    ),
                     "OTF2_EvtWriter_MpiIrecv",
                 ),
                 What::IsendComplete(request) => (
@@ -221,22 +213,16 @@ impl Archive<'_> {
                     (library.collective_begin)(writer, bare, ns),
                     "OTF2_EvtWriter_MpiCollectiveBegin",
                 ),
-                What::CollectiveEnd(Collective {
-                    operation,
-                    communicator,
-                    root,
-                    sent_bytes,
-                    received_bytes,
-                }) => (
+                What::CollectiveEnd(collective) => (
                     (library.collective_end)(
                         writer,
                         bare,
                         ns,
-                        *operation,
-                        *communicator,
-                        root.unwrap_or(NONE),
-                        *sent_bytes,
-                        *received_bytes,
+                        collective.operation,
+                        collective.communicator,
+                        collective.root.unwrap_or(NONE),
+                        collective.sent_bytes,
+                        collective.received_bytes,
                     ),
                     "OTF2_EvtWriter_MpiCollectiveEnd",
                 ),
