@@ -9,6 +9,8 @@
 //! which a receive from anybody with any tag matches. Messages therefore go to the lowest ranks only: to rank 0 alone
 //! up to 33 ranks.
 
+mod missing;
+
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,16 +18,13 @@ use std::time::{Duration, Instant};
 use mpi_sys::{MPI_Comm, MPI_Request};
 
 use crate::error::pmpi;
+pub use missing::Missing;
+use missing::NUMBERS;
+
 use crate::{MpiError, attribute, constants, environment, info};
 
 /// Children of a rank in the tree.
 const FAN_OUT: usize = 32;
-
-/// Ranks that a message can name.
-const NAMED: usize = 7;
-
-/// Numbers of a message: how many are missing, and the first of them.
-const NUMBERS: usize = 1 + NAMED;
 
 /// Waiting spins for so long, and then looks every now and then.
 const SPIN: Duration = Duration::from_millis(5);
@@ -70,66 +69,6 @@ pub enum Presence {
         /// That rank.
         parent: usize,
     },
-}
-
-/// Ranks that did not say that they are there. Those below them in the tree are not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Missing {
-    number: u64,
-    first: [u64; NAMED],
-}
-
-impl Missing {
-    fn add(&mut self, rank: u64) {
-        if let Some(place) = self.first.get_mut(self.number as usize) {
-            *place = rank;
-        }
-        self.number += 1;
-    }
-
-    fn take(&mut self, numbers: &[u64; NUMBERS]) {
-        let (number, first) = (numbers[0], &numbers[1..]);
-        let named = first.iter().take(usize::try_from(number).unwrap_or(NAMED));
-        named.for_each(|rank| self.add(*rank));
-        // Those that the message did not name.
-        self.number += number.saturating_sub(NAMED as u64);
-    }
-
-    fn numbers(&self) -> [u64; NUMBERS] {
-        let mut numbers = [0; NUMBERS];
-        numbers[0] = self.number;
-        numbers[1..].copy_from_slice(&self.first);
-        numbers
-    }
-
-    fn presence(self) -> Presence {
-        if self.number == 0 {
-            Presence::Everywhere
-        } else {
-            Presence::Missing(self)
-        }
-    }
-}
-
-impl std::fmt::Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let named: Vec<String> = self
-            .first
-            .iter()
-            .take(self.number as usize)
-            .map(u64::to_string)
-            .collect();
-        write!(
-            f,
-            "rank{} {}",
-            if self.number == 1 { "" } else { "s" },
-            named.join(", ")
-        )?;
-        match self.number.saturating_sub(NAMED as u64) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
 }
 
 /// Position of a rank in the tree.
@@ -416,7 +355,8 @@ unsafe fn completed(request: &mut MPI_Request, limit: Duration) -> Result<bool, 
 
 #[cfg(test)]
 mod tests {
-    use super::{Missing, NAMED, Place, Presence};
+    use super::missing::NAMED;
+    use super::{Missing, Place, Presence};
 
     /// Every rank but the first has one parent, whose child it is; nobody waits shorter than those below it.
     #[test]
