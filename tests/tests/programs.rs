@@ -34,6 +34,7 @@ fn main() -> std::process::ExitCode {
         progress,
         tracer,
         tracer::advise,
+        tracer::beyond,
         tracer::by_hand,
         tracer::proof,
         tracer::trace,

@@ -103,11 +103,14 @@ fn name(datatype: MPI_Datatype) -> String {
         .unwrap_or_default()
 }
 
+/// Predefined types of a value and an index. `LONG_LONG_INT` is no pair.
+const PAIRS: [&str; 5] = ["FLOAT_INT", "DOUBLE_INT", "LONG_DOUBLE_INT", "LONG_INT", "SHORT_INT"];
+
 /// Class of the predefined type of this name.
 fn class_of(name: &str) -> u8 {
     let name = name.strip_prefix("MPI_").unwrap_or(name);
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
-    if name.ends_with("_INT") && !name.starts_with("UNSIGNED") || name == "2INT" || name.starts_with('2') {
+    if PAIRS.contains(&name) || name.starts_with('2') {
         6
     } else if has(&["BYTE", "CHAR", "PACKED"]) {
         1
@@ -147,6 +150,8 @@ mod tests {
         for (names, expected) in [
             (["MPI_BYTE", "MPI_CHAR", "MPI_CHARACTER"], "byte"),
             (["MPI_INT", "MPI_INTEGER8", "MPI_UNSIGNED_LONG"], "integer"),
+            (["MPI_LONG_LONG_INT", "MPI_LONG_LONG", "MPI_UNSIGNED"], "integer"),
+            (["MPI_LONG_INT", "MPI_SHORT_INT", "MPI_LONG_DOUBLE_INT"], "pair"),
             (["MPI_DOUBLE", "MPI_REAL", "MPI_DOUBLE_PRECISION"], "real"),
             (["MPI_C_DOUBLE_COMPLEX", "MPI_COMPLEX", "MPI_DOUBLE_COMPLEX"], "complex"),
             (["MPI_C_BOOL", "MPI_LOGICAL", "MPI_CXX_BOOL"], "logical"),

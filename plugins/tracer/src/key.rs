@@ -2,7 +2,7 @@
 
 use kilter_protocol::calls::bucket;
 
-use crate::functions::Function;
+use kilter_protocol::functions::Function;
 
 /// A kind of calls; never 0. From the lowest bit: function 8, bucket 7, class of the datatype 4, operator 4, communicator and 1 24 (0 for
 /// none), and a bit that is set.

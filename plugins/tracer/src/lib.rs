@@ -21,7 +21,7 @@
 //! * [`record`]: what a call is counted as, and what it does. [`amount`]: its bytes.
 //! * [`table`], [`key`], [`matrix`], [`samples`]: the counts, in memory of a fixed size.
 //! * [`trace`]: every message, in a file that outlives the process.
-//! * [`communicator`], [`members`], [`datatype`], [`number`], [`functions`], [`site`]: what calls are told apart by.
+//! * [`communicator`], [`handles`], [`members`], [`datatype`], [`number`], [`site`]: what calls are told apart by.
 //! * [`thread`], [`clock`]: where a call comes from, and how long it takes. [`common_clock`]: how the ranks' clocks differ.
 //! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
@@ -31,7 +31,7 @@ mod common_clock;
 mod communicator;
 mod datatype;
 pub mod entry;
-mod functions;
+mod handles;
 mod key;
 mod matrix;
 mod members;

@@ -13,7 +13,6 @@ use crate::amount::{amount, is_own_rank};
 use crate::clock;
 use crate::communicator::{self, State};
 use crate::datatype;
-use crate::functions::Function;
 use crate::key::Key;
 use crate::number::Number;
 use crate::samples::Sample;
@@ -24,6 +23,7 @@ use crate::thread;
 use crate::trace::act::{Act, Done, Kind, Side, known};
 use crate::trace::event;
 use crate::trace::recorder::Happened;
+use kilter_protocol::functions::{self, Function};
 
 /// Data of a call.
 #[derive(Clone, Copy)]
@@ -57,10 +57,21 @@ pub(crate) struct Volume<N> {
     pub(crate) root: Option<(i32, Data<N>)>,
 }
 
+/// The communicator of a call.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// It has none.
+    Nowhere,
+    /// This one, which is there when the call returns.
+    On(MPI_Comm),
+    /// One that was looked up before, if there was any.
+    Known(Option<&'static State>),
+}
+
 /// A call, as far as it is counted and traced. Both parts are apart, so that the one for the trace is never made where nothing is traced.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<N> {
-    pub(crate) comm: Option<MPI_Comm>,
+    pub(crate) place: Place,
     pub(crate) volume: Volume<N>,
     /// Its effect on messages and requests.
     pub(crate) act: Act,
@@ -70,7 +81,7 @@ impl<N: Number> Call<N> {
     #[inline]
     pub(crate) fn without_communicator(data: Data<N>) -> Call<N> {
         Call {
-            comm: None,
+            place: Place::Nowhere,
             volume: Volume {
                 data,
                 op: None,
@@ -84,7 +95,16 @@ impl<N: Number> Call<N> {
     #[inline]
     pub(crate) fn on(comm: MPI_Comm, data: Data<N>) -> Call<N> {
         Call {
-            comm: Some(comm),
+            place: Place::On(comm),
+            ..Call::without_communicator(data)
+        }
+    }
+
+    /// On a communicator that was looked up before: that of a window or file, or one that is gone when the call returns.
+    #[inline]
+    pub(crate) fn at(state: Option<&'static State>, data: Data<N>) -> Call<N> {
+        Call {
+            place: Place::Known(state),
             ..Call::without_communicator(data)
         }
     }
@@ -224,31 +244,19 @@ impl Begun {
     /// The call was valid if it returned 0, and its communicator and types still are.
     #[inline(always)]
     pub(crate) unsafe fn end<N: Number>(self, function: Function, code: i32, call: impl FnOnce() -> Call<N>) {
-        // SAFETY: by this function's contract.
-        unsafe { self.end_on(function, code, None, call) }
-    }
-
-    /// The same, on a communicator that is gone and was looked up before.
-    ///
-    /// # Safety
-    /// As for [`Begun::end`].
-    #[inline(always)]
-    pub(crate) unsafe fn end_on<N: Number>(
-        self,
-        function: Function,
-        code: i32,
-        known: Option<&'static State>,
-        call: impl FnOnce() -> Call<N>,
-    ) {
         if let Some(tracer) = self.tracer {
             let end = clock::ticks();
             if code == 0 {
                 let call = call();
                 // SAFETY: by this function's contract.
                 unsafe {
-                    let state = known.or_else(|| call.comm.and_then(|comm| communicator::look_up(comm)));
+                    let state = match call.place {
+                        Place::Nowhere => None,
+                        Place::On(comm) => communicator::look_up(comm),
+                        Place::Known(state) => state,
+                    };
                     if let Some(counts) = &tracer.counts
-                        && function.is_counted()
+                        && function.kind() != functions::Kind::Other
                     {
                         count(
                             counts,
@@ -328,7 +336,7 @@ unsafe fn count<N: Number>(
             && let Some(from) = state.and_then(|state| state.peers().world_rank(from))
         {
             let came = || known(act.status).and_then(constants::received_bytes);
-            let amount = if function.probes() {
+            let amount = if function.waits_to_probe() {
                 0
             } else {
                 came().unwrap_or(0) as u64

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use kilter_protocol::sampling::Choice;
 
 use crate::communicator::State;
-use crate::functions::Function;
 use crate::key::Key;
+use kilter_protocol::functions::Function;
 
 /// A call that was sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Samples {
     /// intercommunicator have no common order of ranks, and a rank alone never waits.
     #[inline]
     pub(crate) fn number(&self, function: Function, state: Option<&State>) -> Option<u64> {
-        if self.interval == 0 || !function.is_sampled() {
+        if self.interval == 0 || !function.is_blocking_collective_of_all() {
             return None;
         }
         let state = state.filter(|state| state.remote.is_none() && state.members.count() > 1)?;

@@ -191,7 +191,7 @@ pub(crate) fn increase(number: &AtomicU64, by: u64, shared: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions::Function;
+    use kilter_protocol::functions::Function;
 
     fn key(communicator: u32, bytes: u64) -> Key {
         Key::new(Function::Send, Some(communicator), bytes, 1, 0)

@@ -14,10 +14,10 @@ use kilter_protocol::calls::{
 use crate::clock::Moment;
 use crate::communicator::{self, State};
 use crate::datatype;
-use crate::functions::Function;
 use crate::site::{self, Place};
 use crate::start::{self, Tracer};
 use crate::table::Counts;
+use kilter_protocol::functions::Function;
 
 /// A file that cannot be written.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ fn described(state: &State) -> Communicator {
 
 fn calls_of(counts: Counts, site: Option<u32>, seconds_of_tick: f64) -> Calls {
     let function = Function::name_of(counts.key.function());
-    let has_requests = calls::counts_requests(function);
+    let has_requests = Function::named(function).is_some_and(Function::counts_requests);
     let seconds = |ticks: u64| ticks as f64 * seconds_of_tick;
     Calls {
         communicator: counts.key.communicator(),

@@ -2,6 +2,7 @@
 //! around it.
 
 pub(crate) mod advise;
+pub(crate) mod beyond;
 pub(crate) mod by_hand;
 pub(crate) mod proof;
 pub(crate) mod trace;
@@ -13,7 +14,8 @@ use std::process::Command;
 
 use kilter_profiling::gather::gather;
 use kilter_profiling::profile::Profile;
-use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE, counts_requests};
+use kilter_protocol::calls::{DIRECTORY_VARIABLE, MEMORY_VARIABLE};
+use kilter_protocol::functions::Function;
 use kilter_tests::{left_out, program};
 
 use crate::dropin::job::{Deployed, Mpi, Output, rule};
@@ -49,7 +51,7 @@ fn counts(profile: &Profile) -> Counts<'_> {
         let communicator = calls
             .communicator
             .map_or("", |number| profile.communicators[number].name.as_str());
-        let amount = if counts_requests(&calls.function) {
+        let amount = if Function::named(&calls.function).is_some_and(Function::counts_requests) {
             calls.requests
         } else {
             calls.bytes

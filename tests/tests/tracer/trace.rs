@@ -31,7 +31,7 @@ fn traced(mpi: Mpi, words: &[&str], ranks: usize, variables: &[(&str, &str)]) ->
 }
 
 /// Runs a program with the tracer in front of further libraries.
-fn traced_with(
+pub(super) fn traced_with(
     mpi: Mpi,
     words: &[&Path],
     ranks: usize,

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 
 use kilter_advise::formats::recorded::{self, Sums};
 use kilter_advise::listing::Unit;
-use kilter_protocol::calls::{Kind, bytes_of, kind};
+use kilter_protocol::calls::bytes_of;
+use kilter_protocol::functions::{Function, Kind};
 
 use crate::profile::{Calls, Profile, Rank};
 use crate::waiting;
@@ -104,11 +105,11 @@ fn of_kind(profile: &Profile, call: &str, calls: &Calls, waiting: f64, sums: &mu
         spent("derived datatypes");
     }
     let (least, most) = bytes_of(calls.bucket);
-    let is_send = call.contains("send") && kind(&calls.function) != Kind::Completion;
-    if is_send && most < SHORT_BYTES && !call.ends_with("_init") {
+    let function = Function::named(&calls.function);
+    if function.is_some_and(|function| function.is_send() && !function.prepares()) && most < SHORT_BYTES {
         spent("short sends");
     }
-    match kind(&calls.function) {
+    match function.map_or(Kind::Other, Function::kind) {
         Kind::Communicator => {
             spent("new communicators");
             sums.add("new communicators.calls".to_owned(), calls.calls as f64, Unit::Count);

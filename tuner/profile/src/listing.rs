@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kilter_protocol::calls::{Kind, counts_requests, kind};
-
 use crate::profile::Profile;
+use crate::text::has_bytes;
 
 #[derive(Default)]
 struct Sum {
@@ -32,7 +31,7 @@ pub fn text(profile: &Profile) -> String {
         sum.seconds += calls.seconds;
         sum.bytes = sum.bytes.saturating_add(calls.bytes);
         sum.requests = sum.requests.saturating_add(calls.requests);
-        sum.has_bytes |= !counts_requests(&calls.function) && kind(&calls.function) != Kind::Communicator;
+        sum.has_bytes |= has_bytes(&calls.function);
     }
     for rank in &profile.ranks {
         let _ = writeln!(out, "\nactivity on process rank {}", rank.rank);

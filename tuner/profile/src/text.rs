@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kilter_protocol::calls::{Kind, counts_requests, kind};
+use kilter_protocol::functions::Function;
 use kilter_render::format::{bytes, count, percent, seconds};
 use kilter_render::table::{plain, printable, trimmed};
 
@@ -101,12 +101,19 @@ fn ranks(summary: &Summary) -> String {
     trimmed(&table)
 }
 
+/// True if calls of the function of this name have a number of bytes.
+pub(crate) fn has_bytes(function: &str) -> bool {
+    Function::named(function).is_some_and(Function::has_bytes)
+}
+
 /// Bytes or requests of calls; `-` for functions that have neither.
 pub(crate) fn amount(total: &Total) -> String {
-    match kind(&total.function) {
-        _ if total.requests > 0 => format!("{} req", total.requests),
-        Kind::Completion | Kind::Communicator => "-".to_owned(),
-        _ => bytes(total.bytes),
+    if total.requests > 0 {
+        format!("{} req", total.requests)
+    } else if has_bytes(&total.function) {
+        bytes(total.bytes)
+    } else {
+        "-".to_owned()
     }
 }
 
@@ -177,7 +184,7 @@ fn shortened(text: &str, most: usize) -> String {
 /// Sizes of a call: one number if all are equal, else the bucket.
 pub(crate) fn size(one: &OfKind) -> String {
     let function = &one.total.function;
-    if counts_requests(function) || kind(function) == Kind::Communicator {
+    if !has_bytes(function) {
         return "-".to_owned();
     }
     let (low, high) = one.bucket;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use kilter_protocol::calls::{Kind, kind};
+use kilter_protocol::functions::{Kind, kind};
 
 use crate::profile::{Calls, Profile};
 
@@ -56,9 +56,10 @@ pub fn seconds(profile: &Profile) -> Vec<f64> {
             return calls.seconds * (calls.measured.waiting / sampled);
         }
         let transfer = match kind(&calls.function) {
-            Kind::Begin => return 0.0,
-            Kind::Collective | Kind::Communicator => least_mean.get(&group(calls)),
-            Kind::Message | Kind::Completion => shortest.get(&group(calls)),
+            // Ranks wait for disks in calls on files, and not for each other, as far as is known.
+            Kind::Begin | Kind::OneSided | Kind::File | Kind::Other => return 0.0,
+            Kind::Collective | Kind::Communicator | Kind::Window => least_mean.get(&group(calls)),
+            Kind::Message | Kind::Completion | Kind::Epoch => shortest.get(&group(calls)),
         };
         let transfer = transfer.copied().unwrap_or(0.0) * calls.calls as f64;
         (calls.seconds - transfer).clamp(0.0, calls.seconds.max(0.0))

@@ -249,45 +249,6 @@ pub fn bytes_of(bucket: u8) -> (u64, u64) {
     }
 }
 
-/// Kind of a function, by which times are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// A collective that waits for other ranks: its time without waiting is the least of all ranks.
-    Collective,
-    /// A blocking send or receive.
-    Message,
-    /// A call that begins an operation and does not wait for it.
-    Begin,
-    /// A call that completes operations, or looks whether they are complete, or whether a message is there.
-    Completion,
-    /// A call that makes or frees communicators.
-    Communicator,
-}
-
-/// True if calls of this function are counted by their requests instead of bytes.
-#[must_use]
-pub fn counts_requests(function: &str) -> bool {
-    kind(function) == Kind::Completion || function.starts_with("MPI_Start")
-}
-
-/// Kind of the function of this name.
-#[must_use]
-pub fn kind(function: &str) -> Kind {
-    let name = function.strip_prefix("MPI_").unwrap_or(function);
-    let begins_with = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    if begins_with(&["Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe"]) {
-        Kind::Completion
-    } else if begins_with(&["Comm_", "Cart_", "Graph_", "Dist_graph_", "Intercomm_"]) {
-        Kind::Communicator
-    } else if begins_with(&["Start"]) || (name.starts_with('I') && name.len() > 1) || name.ends_with("_init") {
-        Kind::Begin
-    } else if begins_with(&["Send", "Ssend", "Bsend", "Rsend", "Recv", "Mrecv"]) {
-        Kind::Message
-    } else {
-        Kind::Collective
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,40 +262,6 @@ mod tests {
             assert_eq!(first, low);
             assert_eq!(bucket(last), bucket(low));
             assert!(last == u64::MAX || bucket(last + 1) == bucket(low) + 1);
-        }
-    }
-
-    #[test]
-    fn kinds_follow_from_names() {
-        for (names, expected) in [
-            (
-                ["MPI_Allreduce", "MPI_Barrier", "MPI_Scan", "MPI_Neighbor_alltoall"],
-                Kind::Collective,
-            ),
-            (["MPI_Send", "MPI_Bsend", "MPI_Sendrecv", "MPI_Recv"], Kind::Message),
-            (
-                ["MPI_Isend", "MPI_Iallreduce", "MPI_Startall", "MPI_Send_init"],
-                Kind::Begin,
-            ),
-            (
-                ["MPI_Waitall", "MPI_Testany", "MPI_Iprobe", "MPI_Improbe"],
-                Kind::Completion,
-            ),
-            (
-                [
-                    "MPI_Comm_dup",
-                    "MPI_Cart_create",
-                    "MPI_Comm_idup",
-                    "MPI_Intercomm_merge",
-                ],
-                Kind::Communicator,
-            ),
-        ] {
-            for name in names {
-                assert_eq!(kind(name), expected, "{name}");
-                let has_requests = expected == Kind::Completion || name == "MPI_Startall";
-                assert_eq!(counts_requests(name), has_requests, "{name}");
-            }
         }
     }
 

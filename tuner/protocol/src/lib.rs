@@ -7,6 +7,7 @@ pub mod calls;
 pub mod cpus;
 pub mod expression;
 pub mod fault;
+pub mod functions;
 pub mod machine;
 pub mod measuring;
 pub mod overlap;

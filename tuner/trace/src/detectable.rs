@@ -9,6 +9,7 @@ use kilter_detect::model::trace as detect;
 use kilter_detect::model::trace::{Class, Kind};
 
 use kilter_profiling::places;
+use kilter_protocol::functions::{self, Function};
 use kilter_protocol::trace::digest;
 
 use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, communicator_of, flag};
@@ -92,23 +93,19 @@ impl Times {
     }
 }
 
-/// True if sends of this function, without its prefix, go on after the call.
-fn sends_on(function: &str) -> bool {
-    function.starts_with('I') || function.starts_with("Start")
-}
-
 fn of_rank(trace: &Trace, rank: &Rank) -> Vec<detect::Event> {
     let times = Times::of(rank);
     let mut all = Vec::new();
     for event in &rank.events {
-        let name = trace.function(event).trim_start_matches("MPI_");
-        let is_test = name.starts_with("Test");
-        if is_test {
+        let Some(function) = Function::named(trace.function(event)) else {
+            continue;
+        };
+        if function.is_test() {
             let found = event.polls == 0;
             all.push(made(trace, event, Kind::Test { found }));
         }
         let parts = event.parts.iter();
-        let kinds = parts.filter_map(|part| kind(name, event, part, &times));
+        let kinds = parts.filter_map(|part| kind(function, event, part, &times));
         all.extend(kinds.map(|kind| made(trace, event, kind)));
     }
     all
@@ -124,7 +121,7 @@ fn made(trace: &Trace, event: &Event, kind: Kind) -> detect::Event {
     }
 }
 
-fn kind(function: &str, event: &Event, part: &Part, times: &Times) -> Option<Kind> {
+fn kind(function: Function, event: &Event, part: &Part, times: &Times) -> Option<Kind> {
     let communicator = part.communicator.checked_sub(1)?;
     let rank = |peer: i32| u32::try_from(peer).ok();
     match part.role {
@@ -133,7 +130,8 @@ fn kind(function: &str, event: &Event, part: &Part, times: &Times) -> Option<Kin
             to: rank(part.peer)?,
             tag: part.tag,
             payload: payload(part),
-            completed_ns: sends_on(function).then(|| times.completed.get(&part.operation).copied().unwrap_or(u64::MAX)),
+            completed_ns: (function.kind() == functions::Kind::Begin)
+                .then(|| times.completed.get(&part.operation).copied().unwrap_or(u64::MAX)),
         }),
         Role::Received => Some(Kind::Receive {
             communicator,
@@ -147,14 +145,14 @@ fn kind(function: &str, event: &Event, part: &Part, times: &Times) -> Option<Kin
             from: rank(part.peer),
             tag: (part.tag != ANY_TAG).then_some(part.tag),
             found: event.polls == 0,
-            blocking: matches!(function, "Probe" | "Mprobe"),
+            blocking: function.waits_to_probe(),
         }),
         Role::Collective => Some(Kind::Collective {
             communicator,
-            function: function.to_owned(),
+            function: function.name().trim_start_matches("MPI_").to_owned(),
             root: rank(part.peer),
             bytes: part.bytes,
-            blocking: !function.starts_with('I'),
+            blocking: function.kind() == functions::Kind::Collective,
         }),
         _ => None,
     }

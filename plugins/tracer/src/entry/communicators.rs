@@ -8,9 +8,9 @@ use mpi_sys::{MPI_Group, MPI_Info, MPI_Request};
 
 use super::{exported, library, without_counts};
 use crate::communicator;
-use crate::functions::Function;
 use crate::record::{Begun, Call, Data};
 use crate::start;
+use kilter_protocol::functions::Function;
 
 type New = *mut MPI_Comm;
 type Ints = *const c_int;
@@ -74,9 +74,7 @@ unsafe extern "C" fn free(comm: New) -> c_int {
             None
         };
         let code = library!(PMPI_Comm_free(comm => New));
-        begun.end_on(Function::Comm_free, code, known, || {
-            Call::without_communicator(Data::<c_int>::Nothing)
-        });
+        begun.end(Function::Comm_free, code, || Call::at(known, Data::<c_int>::Nothing));
         code
     }
 }

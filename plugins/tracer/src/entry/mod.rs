@@ -2,15 +2,20 @@
 //!
 //! * [`messages`]: sends, receives, probes, persistent operations.
 //! * [`complete`]: calls that complete operations.
-//! * [`collectives`]: collectives, blocking and not.
+//! * [`collectives`]: collectives, blocking and not. [`persistent`]: the same, prepared once and started often.
 //! * [`communicators`]: calls that make and free communicators.
+//! * [`windows`]: one-sided communication. [`files`]: MPI's files.
 //! * [`lifetime`]: `MPI_Init`, `MPI_Abort`, `MPI_Pcontrol`.
 
 mod collectives;
 mod communicators;
 mod complete;
+mod files;
 mod lifetime;
 mod messages;
+#[cfg(large_counts)]
+mod persistent;
+mod windows;
 
 use std::ffi::c_void;
 
@@ -78,7 +83,7 @@ macro_rules! form {
                 $($before)*
                 let code = $crate::entry::library!($pmpi($($argument => $type),*));
                 #[allow(unused_parens, reason = "the expression comes in parentheses")]
-                begun.end::<N>($crate::functions::Function::$function, code, || $call);
+                begun.end::<N>(kilter_protocol::functions::Function::$function, code, || $call);
                 code
             }
         }

@@ -34,8 +34,8 @@ use kilter_protocol::trace::space::{Begin, Space};
 
 use crate::clock::{self, Moment};
 use crate::communicator::State;
-use crate::functions::Function;
 use crate::settings;
+use kilter_protocol::functions::Function;
 use operations::Requests;
 
 /// The trace of this rank.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_profiling::places;
-use kilter_protocol::calls;
+use kilter_protocol::functions::{self, Function};
 
 use crate::trace::Trace;
 
@@ -75,51 +75,45 @@ pub(super) struct Communicator {
 /// Number of the region that is the program.
 pub(super) const PROGRAM: u32 = 0;
 
-/// A function's blocking name without `MPI_`: `Bcast` for `MPI_Ibcast` and `MPI_Bcast_init`, in lower case.
-pub(super) fn plain(function: &str) -> String {
-    let name = function.trim_start_matches("MPI_").to_lowercase();
-    let name = name.strip_suffix("_init").unwrap_or(&name).to_owned();
-    let is_collective = |name: &str| OPERATIONS.iter().any(|(known, _)| *known == name);
-    match name.strip_prefix('i') {
-        Some(blocking) if is_collective(blocking) => blocking.to_owned(),
-        _ => name,
-    }
-}
-
-/// Collectives and their numbers in OTF2.
-pub(super) const OPERATIONS: [(&str, u8); 17] = [
-    ("barrier", 0),
-    ("bcast", 1),
-    ("gather", 2),
-    ("gatherv", 3),
-    ("scatter", 4),
-    ("scatterv", 5),
-    ("allgather", 6),
-    ("allgatherv", 7),
-    ("alltoall", 8),
-    ("alltoallv", 9),
-    ("alltoallw", 10),
-    ("allreduce", 11),
-    ("reduce", 12),
-    ("reduce_scatter", 13),
-    ("scan", 14),
-    ("exscan", 15),
-    ("reduce_scatter_block", 16),
+/// Collectives in the order of their numbers in OTF2.
+const OPERATIONS: [Function; 17] = [
+    Function::Barrier,
+    Function::Bcast,
+    Function::Gather,
+    Function::Gatherv,
+    Function::Scatter,
+    Function::Scatterv,
+    Function::Allgather,
+    Function::Allgatherv,
+    Function::Alltoall,
+    Function::Alltoallv,
+    Function::Alltoallw,
+    Function::Allreduce,
+    Function::Reduce,
+    Function::Reduce_scatter,
+    Function::Scan,
+    Function::Exscan,
+    Function::Reduce_scatter_block,
 ];
 
+/// Number in OTF2 of the collective that a function does, begins or prepares.
+pub(super) fn operation(function: &str) -> Option<u8> {
+    let collective = Function::named(function)?.collective()?;
+    let number = OPERATIONS.iter().position(|known| *known == collective)?;
+    u8::try_from(number).ok()
+}
+
 pub(super) fn kind(function: &str) -> Kind {
-    match plain(function).as_str() {
-        "barrier" => Kind::Barrier,
-        "bcast" | "scatter" | "scatterv" => Kind::OneToAll,
-        "gather" | "gatherv" | "reduce" => Kind::AllToOne,
-        name if OPERATIONS.iter().any(|(known, _)| *known == name) => Kind::AllToAll,
-        _ if matches!(
-            calls::kind(function),
-            calls::Kind::Begin | calls::Kind::Message | calls::Kind::Completion
-        ) =>
-        {
-            Kind::PointToPoint
-        }
+    use functions::Kind::{Begin, Completion, Message};
+    let Some(function) = Function::named(function) else {
+        return Kind::Other;
+    };
+    match function.collective() {
+        Some(Function::Barrier) => Kind::Barrier,
+        Some(Function::Bcast | Function::Scatter | Function::Scatterv) => Kind::OneToAll,
+        Some(Function::Gather | Function::Gatherv | Function::Reduce) => Kind::AllToOne,
+        Some(collective) if OPERATIONS.contains(&collective) => Kind::AllToAll,
+        _ if matches!(function.kind(), Begin | Message | Completion) => Kind::PointToPoint,
         _ => Kind::Other,
     }
 }
@@ -229,10 +223,14 @@ mod tests {
 
     #[test]
     fn names_of_functions_have_their_kinds() {
-        assert_eq!(
-            (plain("MPI_Ibcast").as_str(), plain("MPI_Barrier_init").as_str()),
-            ("bcast", "barrier")
-        );
+        let numbers = [
+            "MPI_Barrier_init",
+            "MPI_Ibcast",
+            "MPI_Reduce_scatter_block",
+            "MPI_Send",
+            "MPI_Neighbor_alltoall",
+        ];
+        assert_eq!(numbers.map(operation), [Some(0), Some(1), Some(16), None, None]);
         assert_eq!(kind("MPI_Ireduce_scatter_block"), Kind::AllToAll);
         assert_eq!(kind("MPI_Irecv"), Kind::PointToPoint);
         assert_eq!(kind("MPI_Comm_dup"), Kind::Other);

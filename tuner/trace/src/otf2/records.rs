@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use kilter_protocol::calls;
+use kilter_protocol::functions;
 
-use super::model::{Definitions, Kind, OPERATIONS, PROGRAM, kind, plain};
+use super::model::{Definitions, Kind, PROGRAM, kind, operation};
 use crate::trace::{Event, Part, Rank, Role, Trace, communicator_of};
 
 /// A record of a thread.
@@ -99,7 +99,7 @@ impl Records {
                 other.operation == part.operation && matches!(other.role, Role::Received | Role::Completed)
             })
         };
-        let is_begun = calls::kind(trace.function(event)) == calls::Kind::Begin;
+        let is_begun = functions::kind(trace.function(event)) == functions::Kind::Begin;
         for part in &event.parts {
             let what = match part.role {
                 Role::Send => envelope(trace, definitions, part).map(|envelope| {
@@ -180,9 +180,9 @@ fn envelope(trace: &Trace, definitions: &Definitions, part: &Part) -> Option<Env
 fn collective(trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Event, part: &Part) -> Option<Collective> {
     let at = communicator_of(part).or(event.communicator)?;
     let communicator = definitions.communicators.get(at)?;
-    let name = plain(trace.function(event));
-    let (_, operation) = OPERATIONS.iter().find(|(known, _)| *known == name)?;
-    let kind = kind(&name);
+    let function = trace.function(event);
+    let operation = operation(function)?;
+    let kind = kind(function);
     let is_rooted = matches!(kind, Kind::OneToAll | Kind::AllToOne);
     let root = u32::try_from(part.peer).ok().filter(|_| is_rooted);
     let is_root = root.and_then(|root| communicator.members.get(root as usize)) == Some(&u64::from(rank.rank));
@@ -194,7 +194,7 @@ fn collective(trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Eve
     };
     let bytes = |moves: bool| if moves { part.bytes } else { 0 };
     Some(Collective {
-        operation: *operation,
+        operation,
         communicator: at as u32,
         root,
         sent_bytes: bytes(sends),
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn calls_that_begin_operations_are_told_by_their_names() {
-        let begins = |function| calls::kind(function) == calls::Kind::Begin;
+        let begins = |function| functions::kind(function) == functions::Kind::Begin;
         assert!(begins("MPI_Isend") && begins("MPI_Startall") && !begins("MPI_Iprobe"));
     }
 

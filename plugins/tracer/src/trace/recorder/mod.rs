@@ -13,7 +13,7 @@ use super::local::Local;
 use super::operations::{self, Pending};
 use super::payload::{Elements, describe};
 use crate::communicator::State;
-use crate::functions::Function;
+use kilter_protocol::functions::Function;
 
 /// A call that has ended.
 pub(crate) struct Happened {

@@ -4,11 +4,11 @@ use kilter_protocol::trace::record::{Role, flag};
 use mpi_sys::MPI_Status;
 
 use super::{Recorder, part, place, short};
-use crate::functions::Function;
 use crate::trace::act::{Act, bits_of, known};
 use crate::trace::completion;
 use crate::trace::operations::{self, Pending};
 use crate::trace::payload::Elements;
+use kilter_protocol::functions::Function;
 
 impl Recorder<'_> {
     /// A persistent operation that is prepared.
