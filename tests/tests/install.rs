@@ -53,6 +53,8 @@ fn what_is_installed_works_for_another_user_and_goes_whole() {
         "share/kilter/configs/guidelines/GL01.toml",
         "include/kilter_plugin.h",
         "include/kilter_progress.h",
+        "include/kilter_trace.c",
+        "include/kilter_trace.h",
         "share/doc/kilter/THIRD-PARTY.txt",
         "libexec/kilter/openmpi-4.1/libkilter.so",
         "libexec/kilter/openmpi-4.1/libkilter_progress.so",

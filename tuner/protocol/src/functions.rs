@@ -29,20 +29,20 @@ pub enum Kind {
 }
 
 macro_rules! functions {
-    ($($kind:ident { $($name:ident)* })*) => {
-        /// A function; the variant's name is MPI's without `MPI_`.
+    ($($kind:ident { $($name:ident)* })*; $own:ident = $text:literal) => {
+        /// A function; the variant's name is MPI's without `MPI_`, but for the last one's, which is the tracer's own.
         #[allow(non_camel_case_types, reason = "the names are MPI's")]
         #[allow(missing_docs, reason = "the standard says what each is")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        pub enum Function { $($($name,)*)* }
+        pub enum Function { $($($name,)*)* $own }
 
         impl Function {
             /// All, in the order of their numbers.
-            pub const ALL: &[Function] = &[$($(Function::$name,)*)*];
+            pub const ALL: &[Function] = &[$($(Function::$name,)*)* Function::$own];
 
             /// Names in the order of their numbers.
-            pub const NAMES: &[&str] = &[$($(concat!("MPI_", stringify!($name)),)*)*];
+            pub const NAMES: &[&str] = &[$($(concat!("MPI_", stringify!($name)),)*)* $text];
 
             /// The kind.
             #[inline]
@@ -50,6 +50,7 @@ macro_rules! functions {
             pub const fn kind(self) -> Kind {
                 match self {
                     $($(Function::$name)|* => Kind::$kind,)*
+                    Function::$own => Kind::Other,
                 }
             }
         }
@@ -108,7 +109,8 @@ functions! {
         File_write_all_begin File_write_all_end File_write_at_all_begin File_write_at_all_end
         File_write_ordered_begin File_write_ordered_end
     }
-    Other { Request_free Cancel }
+    Other { Request_free Cancel };
+    Send_to_self = "kilter_send_to_self"
 }
 
 /// Number of collectives in each of their three lists.

@@ -49,7 +49,7 @@ fn chunk_sample(trace: &Trace, communicator: Option<usize>) -> u64 {
     let hashed = |rank: &Rank| {
         let parts = rank.events.iter().flat_map(|event| &event.parts);
         // Payloads of collectives are not hashed.
-        let parts = parts.filter(|part| matches!(part.role, Role::Send | Role::Received) && is_there(part));
+        let parts = parts.filter(|part| part.role.has_payload() && is_there(part));
         parts.map(|part| part.bytes).max().unwrap_or(0).min(rank.hash_limit)
     };
     let longest = trace.ranks.iter().map(hashed).max().unwrap_or(0);
@@ -139,6 +139,10 @@ fn kind(function: Function, event: &Event, part: &Part, times: &Times) -> Option
             tag: part.tag,
             payload: payload(part),
             posted_ns: times.posted.get(&part.operation).copied().unwrap_or(event.begin_ns),
+        }),
+        Role::Own => Some(Kind::ToSelf {
+            communicator,
+            payload: payload(part),
         }),
         Role::Asked => Some(Kind::Probe {
             communicator,

@@ -77,6 +77,7 @@ pub(crate) fn words(trace: &Trace, event: &Event, part: &Part) -> String {
     }
     match part.role {
         Role::Completed | Role::Cancelled | Role::Freed => return out,
+        Role::Own => {}
         Role::Collective => {
             if part.peer != peer::UNKNOWN {
                 let _ = write!(out, " root {}", side(part.peer));
@@ -103,7 +104,7 @@ pub(crate) fn words(trace: &Trace, event: &Event, part: &Part) -> String {
             let _ = write!(out, " {word}");
         }
     }
-    if matches!(part.role, Role::Send | Role::Received) {
+    if part.role.has_payload() {
         if part.flags & flag::NOT_HASHED == 0 {
             let _ = write!(out, " crc {:08x}", part.crc);
         }
@@ -193,7 +194,7 @@ fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
             put(name, word.into());
         }
     }
-    if matches!(part.role, Role::Send | Role::Received) {
+    if part.role.has_payload() {
         if part.flags & flag::NOT_HASHED == 0 {
             put("crc32", part.crc.into());
             put(

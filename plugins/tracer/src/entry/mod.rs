@@ -6,6 +6,7 @@
 //! * [`communicators`]: calls that make and free communicators.
 //! * [`windows`]: one-sided communication. [`files`]: MPI's files.
 //! * [`lifetime`]: `MPI_Init`, `MPI_Abort`, `MPI_Pcontrol`.
+//! * [`own`]: the tracer's own function for programs.
 
 mod collectives;
 mod communicators;
@@ -13,6 +14,7 @@ mod complete;
 mod files;
 mod lifetime;
 mod messages;
+mod own;
 #[cfg(large_counts)]
 mod persistent;
 mod windows;

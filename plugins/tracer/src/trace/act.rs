@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     Frees(usize),
     /// A request is asked to be cancelled.
     Cancels,
+    /// Data that stay here are shown.
+    Shows,
 }
 
 /// The effect of a call.

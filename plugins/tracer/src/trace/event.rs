@@ -91,6 +91,7 @@ pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
                 recorder.completed(act.status, happened.function);
             }
             Kind::Frees(handle) => recorder.ended(Role::Freed, trace.requests.forget(handle)),
+            Kind::Shows => recorder.shown(act),
             Kind::Cancels => recorder.ended(Role::Completed, trace.requests.cancel(bits_of(act.request))),
         }
     }

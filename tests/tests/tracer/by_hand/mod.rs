@@ -34,6 +34,7 @@ impl Language {
     /// The program with all patterns.
     fn built(self, mpi: Mpi) -> PathBuf {
         let folder = root().join("tests/fixtures/by_hand");
+        let include = root().join("plugins/tracer/include");
         if self == Self::Fortran {
             let folder = format!("-J{}", env!("CARGO_TARGET_TMPDIR"));
             let options = [
@@ -42,6 +43,7 @@ impl Language {
                 "-fallow-argument-mismatch",
                 "-ffree-line-length-none",
                 &folder,
+                &include.join("kilter_trace.c").display().to_string(),
             ];
             return mpi.built(
                 "mpif90",
@@ -58,8 +60,10 @@ impl Language {
             "more_lookalikes.c",
             "reductions.c",
             "rooted.c",
+            "shown.c",
         ];
         let mut options: Vec<String> = ["-std=c11", "-O1", "-g"].map(str::to_owned).into();
+        options.push(format!("-I{}", include.display()));
         options.extend(others.map(|name| folder.join(name).display().to_string()));
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         mpi.built("mpicc", "../../fixtures/by_hand/main.c", &options, "by_hand")

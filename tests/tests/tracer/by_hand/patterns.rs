@@ -135,6 +135,11 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
         "reduce_linear" | "reduce_binomial" | "reduce_ring" => {
             one(has(Reduce, Root::One(0), FEW, ranks).least(Confidence::Possible))
         }
+        "reduce_shown" | "reduce_ring_shown" => one(has(Reduce, Root::One(0), FEW, ranks)),
+        "allreduce_shown" => one(reduced(Allreduce)),
+        "scan_shown" => one(reduced(Scan)),
+        "gather_shown" => one(rooted(Gather, 0)),
+        "scatter_shown" => one(rooted(Scatter, 0)),
         "reduce_max" => one(has(Reduce, Root::One(0), FEW / 2, ranks)),
         "allreduce_linear" | "allreduce_tree" => one(reduced(Allreduce).least(Confidence::Possible)),
         "allreduce_doubling" => one(reduced(Allreduce)),
@@ -159,12 +164,13 @@ pub(super) fn in_fortran(name: &str, ranks: u64) -> Option<Vec<Has>> {
         "alltoall_pairwise" => (Alltoall, Root::None),
         "barrier_dissemination" => (Barrier, Root::None),
         "allreduce_doubling" => (Allreduce, Root::None),
+        "reduce_shown" => (Reduce, zero),
         "halo_line" | "wavefront" => return Some(Vec::new()),
         _ => return None,
     };
     let bytes = match collective {
         Barrier => 0,
-        Allreduce => FORTRAN_FEW,
+        Allreduce | Reduce => FORTRAN_FEW,
         _ => FORTRAN_BLOCK,
     };
     Some(vec![has(collective, root, bytes, ranks)])

@@ -125,6 +125,22 @@ impl Recorder<'_> {
         }
     }
 
+    /// Data that stay here.
+    ///
+    /// # Safety
+    /// As for [`record`](super::event::record).
+    pub(in crate::trace) unsafe fn shown(&mut self, act: &Act) {
+        let Some(side) = act.sends.filter(|_| self.call(1)) else {
+            return;
+        };
+        // SAFETY: by this function's contract.
+        unsafe {
+            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            let part = part(Role::Own, 0, self.state, side.peer, side.tag);
+            self.payload(part, &elements, elements.bytes());
+        }
+    }
+
     /// A receive that begins.
     fn posted(&mut self, operation: u64, state: Option<&State>, side: &Side, elements: &Elements) {
         let mut part = part(Role::Posted, operation, state, side.peer, side.tag);

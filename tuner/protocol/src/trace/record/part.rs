@@ -42,10 +42,12 @@ pub enum Role {
     Freed = 9,
     /// A persistent send or receive was made ready.
     Prepared = 10,
+    /// Data stay on the rank, shown by `kilter_send_to_self`. It has the payload.
+    Own = 11,
 }
 
 impl Role {
-    pub(super) const ALL: [Role; 10] = [
+    pub(super) const ALL: [Role; 11] = [
         Role::Send,
         Role::Posted,
         Role::Received,
@@ -56,6 +58,7 @@ impl Role {
         Role::Cancelled,
         Role::Freed,
         Role::Prepared,
+        Role::Own,
     ];
 
     fn of(number: u8) -> Option<Role> {
@@ -70,8 +73,9 @@ impl Role {
 
     /// True if the payload follows.
     #[inline]
-    pub(super) fn has_payload(self) -> bool {
-        matches!(self, Role::Send | Role::Received)
+    #[must_use]
+    pub fn has_payload(self) -> bool {
+        matches!(self, Role::Send | Role::Received | Role::Own)
     }
 
     /// The word for it.
@@ -88,6 +92,7 @@ impl Role {
             Role::Cancelled => "cancelled",
             Role::Freed => "freed",
             Role::Prepared => "prepared",
+            Role::Own => "own",
         }
     }
 }
