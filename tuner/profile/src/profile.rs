@@ -38,6 +38,54 @@ impl Profile {
         let site = site.and_then(|site| self.sites.get(site));
         site.map_or_else(|| "unknown".to_owned(), Site::place)
     }
+
+    /// What is in it that no program leaves, so that its file is damaged.
+    #[must_use]
+    pub fn objection(&self) -> Option<&'static str> {
+        if self.has_impossible_times() {
+            Some("times in it are negative, or no numbers")
+        } else if self.is_beyond_counting() {
+            Some("the counts in it are too large to be added")
+        } else {
+            None
+        }
+    }
+
+    fn has_impossible_times(&self) -> bool {
+        let calls = self.calls.iter().flat_map(|one| {
+            let Measured {
+                waiting,
+                transfer,
+                caused,
+                ..
+            } = one.measured;
+            [one.seconds, one.shortest, one.longest, waiting, transfer, caused]
+        });
+        let ranks = self.ranks.iter().map(|rank| rank.seconds);
+        let received = self.received.iter().map(|one| one.seconds);
+        let mut all = calls.chain(ranks).chain(received);
+        !all.all(|seconds| (0.0..f64::INFINITY).contains(&seconds))
+    }
+
+    fn is_beyond_counting(&self) -> bool {
+        let calls = self
+            .calls
+            .iter()
+            .flat_map(|one| [one.calls, one.measured.calls, one.measured.last]);
+        let messages = self.messages.iter().map(|one| one.messages);
+        let received = self.received.iter().map(|one| one.calls);
+        let missing = self.ranks.iter().flat_map(|rank| {
+            let End {
+                lost_calls,
+                lost_messages,
+                lost_receives,
+                failed_calls,
+            } = rank.missing;
+            [lost_calls, lost_messages, lost_receives, failed_calls]
+        });
+        let all = calls.chain(messages).chain(received).chain(missing);
+        all.map(u128::from).sum::<u128>() > u128::from(u64::MAX)
+    }
 }
 
 /// Sampling of collective calls.

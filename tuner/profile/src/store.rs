@@ -43,6 +43,14 @@ pub enum StoreError {
         /// Cause.
         source: rusqlite::Error,
     },
+    /// No profile has this.
+    #[error("`{}` is damaged: {what}; make it again with `kilter profile`", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The objection.
+        what: &'static str,
+    },
     /// There is a file already.
     #[error("`{}` is there already; remove it, or give another --out", path.display())]
     Exists {
@@ -210,7 +218,35 @@ pub fn read(path: &Path) -> Result<Profile, StoreError> {
             found: if application == APPLICATION { found } else { 0 },
         });
     }
-    was_read(&connection).map_err(failed)
+    let damaged = |what| StoreError::Damaged {
+        path: path.to_owned(),
+        what,
+    };
+    if !has_our_tables(&connection).map_err(failed)? {
+        return Err(damaged("its tables are not those of a profile"));
+    }
+    let profile = was_read(&connection).map_err(failed)?;
+    match profile.objection() {
+        Some(what) => Err(damaged(what)),
+        None => Ok(profile),
+    }
+}
+
+/// True if the tables are those that [`TABLES`] makes. SQLite takes names that are no text, which rusqlite does not.
+fn has_our_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare("SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let text = row
+            .get_ref(0)?
+            .as_blob()
+            .ok()
+            .and_then(|blob| std::str::from_utf8(blob).ok());
+        if !text.is_some_and(|text| TABLES.contains(text)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn rows<T>(

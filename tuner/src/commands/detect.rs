@@ -7,21 +7,10 @@ use kilter_detect::Detection;
 use kilter_search::context::Context;
 use kilter_tracing::detectable;
 use kilter_tracing::trace::Trace as Recorded;
-use serde::Serialize;
 
 use super::{Status, measuring, print, trace};
 use crate::cli::{Detect, DetectFormat};
 use crate::{options, proof};
-
-/// The answer as JSON: the findings name communicators and call sites by their places in these lists.
-#[derive(Serialize)]
-struct Answer<'a> {
-    command: &'a str,
-    communicators: &'a [kilter_detect::model::trace::Communicator],
-    sites: &'a [kilter_detect::model::trace::Site],
-    #[serde(flatten)]
-    detection: &'a kilter_detect::Detection,
-}
 
 pub(super) fn run(typed: Detect) -> anyhow::Result<Status> {
     let recorded = trace::read(&typed.directory)?;
@@ -101,15 +90,7 @@ impl Rendering<'_> {
         Ok(match self.format {
             DetectFormat::Text => kilter_detect::text::text(detection, self.trace, run_seconds),
             DetectFormat::Html => kilter_detect::html::render(detection, self.trace, command, run_seconds)?,
-            DetectFormat::Json => {
-                let answer = Answer {
-                    command,
-                    communicators: &self.trace.communicators,
-                    sites: &self.trace.sites,
-                    detection,
-                };
-                serde_json::to_string_pretty(&answer)? + "\n"
-            }
+            DetectFormat::Json => kilter_detect::json::render(detection, self.trace, command)?,
         })
     }
 }

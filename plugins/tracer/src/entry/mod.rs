@@ -2,7 +2,7 @@
 //!
 //! * [`messages`]: sends, receives, probes, persistent operations.
 //! * [`complete`]: calls that complete operations.
-//! * [`collectives`]: collectives, blocking and not. [`persistent`]: the same, prepared once and started often.
+//! * [`collectives`]: collectives, blocking and not. `persistent`: the same, prepared once and started often.
 //! * [`communicators`]: calls that make and free communicators.
 //! * [`windows`]: one-sided communication. [`files`]: MPI's files.
 //! * [`lifetime`]: `MPI_Init`, `MPI_Abort`, `MPI_Pcontrol`.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::proof::Proof;
 
 /// Answer to a trace.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Detection {
     /// Findings, the most seconds first.
     pub findings: Vec<Finding>,
@@ -19,7 +20,7 @@ pub struct Detection {
 }
 
 /// Events that could not be used as they stand.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doubts {
     /// Messages that were matched.
     pub matched: u64,
@@ -34,7 +35,7 @@ pub struct Doubts {
 }
 
 /// Collective that a group of messages amounts to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Its name.
     pub collective: Collective,
@@ -81,7 +82,7 @@ impl Finding {
 }
 
 /// Occurrence of a finding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Instance {
     /// First entry.
     pub begin_ns: u64,
@@ -104,7 +105,7 @@ impl Instance {
 }
 
 /// Message of an instance. Ranks are those of the communicator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sent {
     /// Sender.
     pub from: u32,
@@ -123,7 +124,7 @@ pub struct Sent {
 }
 
 /// Root of a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Root {
     /// The collective has none.
     None,
@@ -136,7 +137,7 @@ pub enum Root {
 }
 
 /// Collectives that are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Collective {
     Broadcast,
     Gather,
@@ -172,7 +173,7 @@ impl Collective {
 }
 
 /// Grades of a finding, the lowest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Confidence {
     /// The messages have the form of the collective; the data do not speak against it.
     Possible,
@@ -183,7 +184,7 @@ pub enum Confidence {
 }
 
 /// Proposal for a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Replacement {
     /// The blocking collective, such as `MPI_Bcast`.
     Blocking(String),
@@ -199,7 +200,7 @@ pub enum Replacement {
 }
 
 /// Step of a circle.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Step {
     /// An instance of the finding, by index: the collective that would be called.
     Collective(usize),
@@ -215,7 +216,7 @@ pub enum Step {
 }
 
 /// Reasons why a candidate is not reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Reason {
     /// All bytes of the data are equal: equal data need not be the same data.
     LowEntropy,

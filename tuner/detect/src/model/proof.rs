@@ -1,10 +1,11 @@
 //! Proof of a finding: its messages, measured beside the collectives that would replace them.
 
 use kilter_stats::verdict::{Comparison, Outcome};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Result of measuring a finding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
     /// All sides have times.
@@ -14,7 +15,7 @@ pub enum Proof {
 }
 
 /// Times of a finding's typical occurrence and of its replacements, from the same launches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Index of the occurrence whose messages were repeated.
     pub instance: usize,
@@ -35,7 +36,7 @@ pub struct Measured {
 }
 
 /// A replacement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// The library's function, such as `MPI_Bcast`, or the id of Kilter's algorithm.
     pub name: String,

@@ -1,5 +1,6 @@
 //! Traces: every message and collective call of every rank, with fingerprints of the data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Trace of a run.
@@ -22,7 +23,7 @@ pub struct Trace {
 }
 
 /// Communicator of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Communicator {
     /// Ranks of the world, in the order of the communicator's ranks.
     pub members: Vec<u32>,
@@ -31,7 +32,7 @@ pub struct Communicator {
 }
 
 /// Place in a program that makes a call.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Site {
     /// Function; empty if it is not known.
     pub function: String,

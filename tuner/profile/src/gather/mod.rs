@@ -1,17 +1,19 @@
 //! From the ranks' files to a profile.
 
+mod found;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use kilter_protocol::calls::{self, EXTENSION, Line};
+use kilter_protocol::calls::{self, EXTENSION};
 use kilter_protocol::sampling::Choice;
 
 use crate::clocks::{Clocks, Known};
 use crate::members::{self, MOST_RANKS};
 use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Received, Sampling, Site};
 use crate::split::{self, Job, Measured, Sample};
+use found::Found;
 
 /// Files that are no profile.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,14 @@ pub enum GatherError {
         /// Mistake.
         message: String,
     },
+    /// No program leaves this.
+    #[error("`{}`: {what}: a file is damaged; profile the program again", directory.display())]
+    Damaged {
+        /// The directory.
+        directory: PathBuf,
+        /// The objection.
+        what: &'static str,
+    },
     /// The end is missing.
     #[error("{}: the file ends too soon: the disk may be full", path.display())]
     Torn {
@@ -63,20 +73,6 @@ pub enum GatherError {
     },
 }
 
-/// The lines of a rank.
-struct Found {
-    name: String,
-    rank: calls::Rank,
-    communicators: Vec<calls::Communicator>,
-    sites: Vec<calls::Site>,
-    calls: Vec<calls::Calls>,
-    samples: Vec<calls::Samples>,
-    messages: Vec<calls::Messages>,
-    received: Vec<calls::Received>,
-    end: calls::End,
-    clock_at_end: Option<calls::Reading>,
-}
-
 /// Gathers the files of a directory. Command and status are the caller's to fill in.
 pub fn gather(directory: &Path) -> Result<Profile, GatherError> {
     let cannot = |source| GatherError::Read {
@@ -89,7 +85,7 @@ pub fn gather(directory: &Path) -> Result<Profile, GatherError> {
         if !path.to_string_lossy().ends_with(&format!(".{EXTENSION}")) {
             continue;
         }
-        let one = read(&path)?;
+        let one = Found::read(&path)?;
         let rank = one.rank.rank;
         if let Some(other) = found.get(&rank) {
             let mut names = [other.name.clone(), one.name];
@@ -105,78 +101,14 @@ pub fn gather(directory: &Path) -> Result<Profile, GatherError> {
         });
     };
     let (library, world) = (first.rank.library.clone(), first.rank.ranks);
-    Ok(joined(found.into_values().collect(), library, world))
-}
-
-fn read(path: &Path) -> Result<Found, GatherError> {
-    let cannot = |source| GatherError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let wrong = |line: usize, message: String| GatherError::Line {
-        path: path.to_owned(),
-        line,
-        message,
-    };
-    let mut found: Option<Found> = None;
-    let mut complete = false;
-    for (number, text) in (1..).zip(BufReader::new(File::open(path).map_err(cannot)?).lines()) {
-        let text = text.map_err(cannot)?;
-        let line: Line = serde_json::from_str(&text).map_err(|error| wrong(number, error.to_string()))?;
-        if let Line::Rank(rank) = line {
-            if rank.v != calls::VERSION {
-                return Err(wrong(
-                    number,
-                    format!("version {}, and {} is read", rank.v, calls::VERSION),
-                ));
-            }
-            if rank.rank >= rank.ranks || rank.ranks > MOST_RANKS {
-                return Err(wrong(number, format!("rank {} of {}", rank.rank, rank.ranks)));
-            }
-            found = Some(Found {
-                name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                rank,
-                communicators: Vec::new(),
-                sites: Vec::new(),
-                calls: Vec::new(),
-                samples: Vec::new(),
-                messages: Vec::new(),
-                received: Vec::new(),
-                end: calls::End::default(),
-                clock_at_end: None,
-            });
-            continue;
-        }
-        let Some(found) = found.as_mut() else {
-            return Err(wrong(number, "the first line is not the rank's".to_owned()));
-        };
-        match line {
-            Line::Rank(_) => {}
-            Line::Communicator(one) => found.communicators.push(one),
-            Line::Site(one) => found.sites.push(one),
-            Line::Calls(one) => found.calls.push(one),
-            Line::Samples(one) => {
-                let lists = [one.begins_ns.len(), one.took_ns.len()];
-                if one.of >= found.calls.len() || lists.iter().any(|length| *length != one.numbers.len()) {
-                    return Err(wrong(
-                        number,
-                        "samples of calls that are in no line, or lists that differ in length".to_owned(),
-                    ));
-                }
-                found.samples.push(one);
-            }
-            Line::Messages(one) => found.messages.push(one),
-            Line::Received(one) => found.received.push(one),
-            Line::ClockAtEnd(reading) => found.clock_at_end = Some(reading),
-            Line::End(end) => {
-                found.end = end;
-                complete = true;
-            }
-        }
+    let profile = joined(found.into_values().collect(), library, world);
+    match profile.objection() {
+        Some(what) => Err(GatherError::Damaged {
+            directory: directory.to_owned(),
+            what,
+        }),
+        None => Ok(profile),
     }
-    found
-        .filter(|_| complete)
-        .ok_or_else(|| GatherError::Torn { path: path.to_owned() })
 }
 
 fn joined(found: Vec<Found>, library: String, world: u32) -> Profile {

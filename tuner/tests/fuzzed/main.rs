@@ -1,10 +1,12 @@
-//! Damaged input from outside: configuration, manifests, profiles, reports, databases. Each reader gives an answer or an error, in finite time,
-//! and never panics; an accepted input can be used.
+//! Damaged input from outside: configuration, manifests, profiles, reports, databases, counts and traces of programs. Each reader gives an answer or an error,
+//! in finite time, and never panics; an accepted input can be used.
 //!
 //! Every kind of input is damaged for [`SECONDS`], or for as long as `KILTER_FUZZ_SECONDS` says (`scripts/fuzz` runs for minutes). The first case of a
 //! kind is the same in every run; `KILTER_FUZZ_SEED` chooses others.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+mod recorded;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -29,7 +31,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// Seconds for each kind of input by default.
-const SECONDS: f64 = 5.0;
+const SECONDS: f64 = 3.5;
 
 /// No reader takes longer for inputs of this size.
 const LONGEST: Duration = Duration::from_secs(5);
