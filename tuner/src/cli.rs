@@ -44,7 +44,8 @@ pub use query::{Queried, Query, QueryFormat};
 pub use report::Render;
 pub use rollback::Rollback;
 pub use trace::{
-    Export as TraceExport, Full, Run as TraceRun, Show as TraceShow, Stored as StoredTrace, Trace, TraceFormat,
+    ClocksOf, Export as TraceExport, Full, Run as TraceRun, Show as TraceShow, Stored as StoredTrace, Trace,
+    TraceFormat,
 };
 pub use traced::Traced;
 pub use tune::{Only, Tune};

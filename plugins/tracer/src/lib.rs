@@ -13,8 +13,9 @@
 //! | `KILTER_TRACE_LIMIT`     | size of a rank's trace in MiB, 256 by default                                |
 //! | `KILTER_TRACE_WHEN_FULL` | `stop` (default), or `ring`: the oldest calls give way                       |
 //! | `KILTER_TRACE_HASH`      | bytes of a payload that are hashed at most in MiB, 16 by default; 0 for none |
+//! | `KILTER_TRACE_CLOCKS`    | `day` (default), or `compared`: one time for all hosts                       |
 //!
-//! The tracer is preloaded before the drop-in and the progress thread. Where it samples, all ranks must have it: they compare their clocks in
+//! The tracer is preloaded before the drop-in and the progress thread. Where it samples or compares clocks, all ranks must have it: they ask each other in
 //! `MPI_Init` and `MPI_Finalize`, on a communicator of its own. Where it does not, it exchanges no message, and a rank may lack it.
 //!
 //! * [`entry`]: the exported functions, `MPI_X` and `PMPI_X`: the Fortran layer of Open MPI calls `PMPI_X`.

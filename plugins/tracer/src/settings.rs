@@ -7,7 +7,8 @@ use kilter_mpi::environment::{Variables, WrongValue};
 use kilter_protocol::calls::{DIRECTORY_VARIABLE, MAX_MEMORY_MIB, MEMORY_MIB, MEMORY_VARIABLE};
 use kilter_protocol::sampling::{self, INTERVAL, MAX_INTERVAL};
 use kilter_protocol::trace::{
-    self, HASH_MIB, HASH_VARIABLE, LIMIT_MIB, LIMIT_VARIABLE, LIMITS_MIB, MAX_HASH_MIB, WHEN_FULL_VARIABLE, WhenFull,
+    self, CLOCKS_VARIABLE, Clocks, HASH_MIB, HASH_VARIABLE, LIMIT_MIB, LIMIT_VARIABLE, LIMITS_MIB, MAX_HASH_MIB,
+    WHEN_FULL_VARIABLE, WhenFull,
 };
 
 /// The environment, understood. At least one of both jobs is there.
@@ -39,6 +40,8 @@ pub(crate) struct Trace {
     pub(crate) when_full: WhenFull,
     /// Bytes of a payload that are hashed at most.
     pub(crate) hash_limit: usize,
+    /// What puts the times of hosts together.
+    pub(crate) clocks: Clocks,
 }
 
 impl Settings {
@@ -59,6 +62,7 @@ impl Settings {
                     .map_or(INTERVAL, |number| u32::try_from(number).unwrap_or(MAX_INTERVAL)),
             }),
         };
+        let clocks = Clocks::ALL.map(|clocks| (clocks.word(), clocks));
         let full = WhenFull::ALL.map(|when| (when.word(), when));
         let trace = match variables.raw(trace::DIRECTORY_VARIABLE) {
             None => None,
@@ -67,12 +71,23 @@ impl Settings {
                 limit: mebibytes(LIMIT_VARIABLE, LIMIT_MIB, LIMITS_MIB)?,
                 when_full: variables.word(WHEN_FULL_VARIABLE, &full)?.unwrap_or_default(),
                 hash_limit: mebibytes(HASH_VARIABLE, HASH_MIB, (0, MAX_HASH_MIB))?,
+                clocks: variables.word(CLOCKS_VARIABLE, &clocks)?.unwrap_or_default(),
             }),
         };
         if counts.is_none() && trace.is_none() {
             return Err(SettingsError::Nothing);
         }
         Ok(Settings { counts, trace })
+    }
+
+    /// True if the ranks compare their clocks, for samples or for the trace.
+    pub(crate) fn compares_clocks(&self) -> bool {
+        let for_samples = self.counts.as_ref().is_some_and(|counts| counts.interval > 0);
+        for_samples
+            || self
+                .trace
+                .as_ref()
+                .is_some_and(|trace| trace.clocks == Clocks::Compared)
     }
 }
 
@@ -137,13 +152,14 @@ mod tests {
         assert_eq!(plain.counts, None);
         let trace = plain.trace.unwrap();
         assert_eq!((trace.limit, trace.hash_limit), (256 << 20, 16 << 20));
-        assert_eq!(trace.when_full, WhenFull::Stop);
+        assert_eq!((trace.when_full, trace.clocks), (WhenFull::Stop, Clocks::Day));
         let other = settings(&[directory, (WHEN_FULL_VARIABLE, "ring"), (HASH_VARIABLE, "0")]).unwrap();
         let trace = other.trace.unwrap();
         assert_eq!((trace.when_full, trace.hash_limit), (WhenFull::Ring, 0));
         for (name, wrong, allowed) in [
             (LIMIT_VARIABLE, "0", "1 to 1048576"),
             (WHEN_FULL_VARIABLE, "wait", "stop, ring"),
+            (CLOCKS_VARIABLE, "none", "day, compared"),
             (HASH_VARIABLE, "x", "0 to 65536"),
         ] {
             let error = settings(&[directory, (name, wrong)]).unwrap_err().to_string();

@@ -35,6 +35,8 @@ pub(crate) struct Tracer {
     pub(crate) counts: Option<Counts>,
     pub(crate) trace: Option<Trace>,
     pub(crate) failed: AtomicU64,
+    /// None where clocks are not compared.
+    pub(crate) clock: Option<CommonClock>,
 }
 
 /// The counts of this rank.
@@ -45,14 +47,12 @@ pub(crate) struct Counts {
     pub(crate) samples: Samples,
     /// Receives by their senders.
     pub(crate) receives: Table,
-    /// None where nothing is sampled.
-    pub(crate) clock: Option<CommonClock>,
 }
 
 impl Counts {
-    /// `None` without memory.
-    fn new(settings: settings::Counts, clock: Option<CommonClock>, (ranks, shared): (usize, bool)) -> Option<Counts> {
-        let interval = clock.as_ref().map_or(0, |_| settings.interval);
+    /// `None` without memory. Without a common clock nothing is sampled.
+    fn new(settings: settings::Counts, has_clock: bool, (ranks, shared): (usize, bool)) -> Option<Counts> {
+        let interval = if has_clock { settings.interval } else { 0 };
         // The cells get half of the memory, the line of messages a quarter, communicators an eighth, samples a thirty-second: what they tell does not get
         // better with more of them, and all ranks' samples are read together.
         Some(Counts {
@@ -62,7 +62,6 @@ impl Counts {
             samples: Samples::new(interval, settings.memory / 32),
             // A sixteenth.
             receives: Table::new(settings.memory / 16, shared)?,
-            clock,
         })
     }
 }
@@ -130,8 +129,8 @@ pub(crate) unsafe fn start() {
     enable(true);
 }
 
-/// True if all ranks have the tracer. Where some have not, as in one of several programs of a command, calls are counted and none is sampled, since clocks
-/// cannot be compared with nobody: no rank waits for ever.
+/// True if all ranks have the tracer. Where some have not, as in one of several programs of a command, calls are counted and traced and none is sampled, since
+/// clocks cannot be compared with nobody: no rank waits for ever.
 ///
 /// # Safety
 /// MPI was just initialised, and all ranks with the tracer make this call.
@@ -140,7 +139,8 @@ unsafe fn is_everywhere(rank: usize) -> bool {
     let found = unsafe { presence::find_out(Library::Tracer) };
     if let Some(reason) = presence::objection(Library::Tracer, &found, rank) {
         kilter_mpi::say(format_args!(
-            "warning: profile: {reason}, or give --sample 0; calls are counted, and waiting is estimated"
+            "warning: {reason}, or say that clocks are not compared (profile: --sample 0, trace: --clocks day); calls are counted and traced, waiting \
+             is estimated, and hosts have their clocks of the day"
         ));
     }
     found == Ok(Presence::Everywhere)
@@ -155,9 +155,8 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
     let ranks = info::size(world)?;
     let shared = info::is_thread_multiple().unwrap_or(true);
     // All ranks must come here, so that it stands before everything that can fail on one.
-    let samples = settings.counts.as_ref().is_some_and(|counts| counts.interval > 0);
     // SAFETY: by this function's contract; ranks with the tracer have the same settings.
-    let clock = if samples && ranks > 1 && unsafe { is_everywhere(rank) } {
+    let clock = if settings.compares_clocks() && ranks > 1 && unsafe { is_everywhere(rank) } {
         // SAFETY: by this function's contract; all ranks have found the same.
         Some(unsafe { CommonClock::at_begin(rank, ranks) }?)
     } else {
@@ -168,7 +167,7 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
         .as_ref()
         .map_or(COMMUNICATORS, |counts| counts.memory / 8);
     let counts = match settings.counts {
-        Some(settings) => match Counts::new(settings, clock, (ranks, shared)) {
+        Some(settings) => match Counts::new(settings, clock.is_some(), (ranks, shared)) {
             Some(counts) => Some(counts),
             None => return Ok(None),
         },
@@ -204,6 +203,9 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
         }
         None => None,
     };
+    if let Some((trace, clock)) = trace.as_ref().zip(clock.as_ref()) {
+        trace.know_clock(clock.known());
+    }
     let tracer = Tracer {
         rank,
         ranks,
@@ -214,6 +216,7 @@ unsafe fn prepared(settings: Settings, rank: usize) -> Result<Option<Tracer>, Mp
         counts,
         trace,
         failed: AtomicU64::new(0),
+        clock,
     };
     // SAFETY: MPI runs, and the registry was made above.
     unsafe {
@@ -231,25 +234,23 @@ pub(crate) fn finish(finalized: bool) {
     if tracer.process != std::process::id() || WRITTEN.swap(true, Ordering::SeqCst) {
         return;
     }
+    let end = Moment::now();
     // No panic leaves this library.
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        let counts = tracer.counts.as_ref();
+        counts.map(|counts| write::write(tracer, counts, finalized)).transpose()
+    }));
+    // All that was recorded is in the files by now, so that a rank that never comes to MPI_Finalize costs nobody's. Also a rank without a file is asked.
+    let clock = tracer.clock.as_ref().filter(|_| finalized);
+    // SAFETY: MPI_Finalize has begun, which all ranks call and in which they wait for each other; it has ended nothing yet.
+    let at_end = clock.and_then(|clock| unsafe { clock.compare() });
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if let Some(trace) = &tracer.trace {
-            trace.end(tracer.rank, finalized);
+            trace.end(tracer.rank, end, at_end, finalized);
         }
     }));
-    let Some(counts) = &tracer.counts else { return };
-    let written = catch_unwind(AssertUnwindSafe(|| {
-        let file = write::write(tracer, counts, finalized)?;
-        if finalized && let Some(clock) = &counts.clock {
-            // The counts are in the file by now: a rank that never comes to MPI_Finalize costs nobody's.
-            // SAFETY: MPI_Finalize has begun, which all ranks call and in which they wait for each other; it has ended nothing yet.
-            let at_end = unsafe { clock.compare() };
-            write::append(&file, at_end)?;
-        }
-        Ok(())
-    }));
-    if let Ok(Err(error)) = written {
-        let error: write::WriteError = error;
+    let file = written.unwrap_or(Ok(None));
+    if let Err(error) = file.and_then(|file| file.map_or(Ok(()), |file| write::append(&file, at_end))) {
         kilter_mpi::say(format_args!("warning: profile: rank {}: {error}", tracer.rank));
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn append(file: &Path, clock_at_end: Option<Reading>) -> Result<(), W
 fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut impl Write) -> io::Result<()> {
     let end = Moment::careful();
     let seconds_of_tick = end.seconds_of_tick(tracer.begin);
+    let clock = tracer.clock.as_ref().filter(|_| all.samples.interval() > 0);
     put(
         out,
         &Line::Rank(Rank {
@@ -88,7 +89,7 @@ fn lines((tracer, all): (&Tracer, &start::Counts), finalized: bool, out: &mut im
             library: tracer.library.clone(),
             seconds: end.seconds_since(tracer.begin),
             finalized,
-            sampling: all.clock.as_ref().map(|clock| Sampling {
+            sampling: clock.map(|clock| Sampling {
                 interval: all.samples.interval(),
                 halvings: all.samples.halvings(),
                 clock: clock.known(),

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter_protocol::trace::digest::digest;
-use kilter_protocol::trace::{DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE};
+use kilter_protocol::trace::{
+    CLOCKS_VARIABLE, Clocks, DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE,
+};
 use kilter_tests::program;
 use kilter_tracing::gather::gather;
 use kilter_tracing::matching::{Place, matches};
 use kilter_tracing::trace::{Event, Part, Role, Trace, flag, operator_name, peer};
 
+use super::waiting::three_clocks;
 use crate::dropin::job::{Deployed, Mpi, Output, rule};
 
 /// `trace.c`.
@@ -369,6 +372,34 @@ fn the_drop_in_and_the_progress_thread_leave_no_event() {
     }
 }
 
+/// Three hosts to the tracer: no message is there before it was sent.
+fn hosts_with_clocks_of_their_own_have_one_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(wrapper) = three_clocks(folder.path()) else {
+        return;
+    };
+    for mpi in [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| mpi.is_there()) {
+        let program = messages(mpi);
+        let words: [&Path; 2] = [&wrapper, &program];
+        let compared = [(CLOCKS_VARIABLE, Clocks::Compared.word())];
+        let (output, trace) = traced_with(mpi, &words, 4, &[], &compared);
+        assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
+        assert_eq!(found(&trace), expected(), "{mpi:?}");
+        let common = trace.common_clock.unwrap();
+        assert_eq!(common.clocks, 3, "{mpi:?}");
+        let begins: Vec<u64> = trace.ranks.iter().map(|rank| rank.begin_ns).collect();
+        assert!(begins.iter().all(|ns| *ns < 100_000_000_000), "{mpi:?}: {begins:?}");
+        let event = |place: Place| &trace.ranks[place.rank].events[place.event];
+        for message in &matches(&trace).messages {
+            let (sent, came) = (event(message.send).begin_ns, event(message.receive).end_ns);
+            assert!(came + common.bound_ns >= sent, "{mpi:?}: {sent} {came} {common:?}");
+        }
+        // Nobody is asked without the variable.
+        let (_, trace) = traced_with(mpi, &words, 4, &[], &[]);
+        assert_eq!(trace.common_clock, None, "{mpi:?}");
+    }
+}
+
 fn fortran_of_every_kind_is_traced_once() {
     for (case, mpi, program) in super::fortran_programs() {
         let (output, trace) = traced_with(mpi, &[&program], 2, &[], &[]);
@@ -518,6 +549,7 @@ kilter_tests::cases![
     a_full_file_is_said_aloud_and_both_ways_are_matched,
     counts_and_trace_come_together,
     the_drop_in_and_the_progress_thread_leave_no_event,
+    hosts_with_clocks_of_their_own_have_one_time,
     fortran_of_every_kind_is_traced_once,
     threads_have_streams_of_their_own,
     the_command_traces_shows_and_exports,

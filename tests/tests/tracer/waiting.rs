@@ -112,23 +112,31 @@ fn all_ranks_sample_the_same_calls() {
     }
 }
 
-/// Ranks 2 and 3 get namespaces of times of their own, whose clocks are 2000 and 3000 seconds ahead: other hosts to the tracer.
-fn clocks_that_differ_are_made_one() {
+/// A program that starts a rank: ranks 2 and 3 get namespaces of times of their own, whose clocks are 2000 and 3000 seconds ahead: other hosts to the
+/// tracer. None where that cannot be had, which is said.
+pub(super) fn three_clocks(folder: &Path) -> Option<PathBuf> {
     const UNSHARE: &str = "unshare --time --fork --kill-child --monotonic";
     let tried = Command::new("sh")
         .args(["-c", &format!("{UNSHARE} 1000 true")])
         .output();
     if !tried.is_ok_and(|output| output.status.success()) {
         left_out("no namespaces of times here: `unshare --time` of util-linux needs root and Linux 5.6");
-        return;
+        return None;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let wrapper = folder.path().join("clocks");
+    let wrapper = folder.join("clocks");
     let script = format!(
         "#!/bin/sh\nrank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\nif [ \"$rank\" -ge 2 ]; then exec {UNSHARE} \"${{rank}}000\" \"$@\"; fi\nexec \"$@\"\n"
     );
     std::fs::write(&wrapper, script).unwrap();
     std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Some(wrapper)
+}
+
+fn clocks_that_differ_are_made_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(wrapper) = three_clocks(folder.path()) else {
+        return;
+    };
     for mpi in [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| mpi.is_there()) {
         let profile = profile(mpi, Some(&wrapper), "1");
         let case = format!("{mpi:?}, three clocks");

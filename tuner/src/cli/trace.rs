@@ -46,6 +46,9 @@ pub struct Run {
     #[arg(long, value_name = "MIB", default_value_t = HASH_MIB,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=MAX_HASH_MIB as u64))]
     pub hash: usize,
+    /// What puts the times of several nodes together (default: compared, and day for a command of several programs, some of which may lack the tracer).
+    #[arg(long, value_enum)]
+    pub clocks: Option<ClocksOf>,
     /// Format of standard output, which the program's own output precedes.
     #[arg(long, value_enum, default_value_t = TraceFormat::Text)]
     pub format: TraceFormat,
@@ -96,6 +99,15 @@ pub enum Full {
     Stop,
     /// The oldest calls give way.
     Ring,
+}
+
+/// Sources of one time for several nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClocksOf {
+    /// Their clocks of the day.
+    Day,
+    /// The ranks ask each other for the time when the program begins and ends; all of them must have the tracer.
+    Compared,
 }
 
 /// Formats of a trace.

@@ -102,7 +102,7 @@ fn rendered(profile: &Profile, format: ProfileFormat) -> anyhow::Result<String> 
 
 /// The interval of samples: as it is given, else none where a colon divides the command into several programs.
 fn interval(given: Option<u32>, command: &[String]) -> u32 {
-    let usual = if command.iter().any(|word| word == ":") {
+    let usual = if traced::is_of_several_programs(command) {
         0
     } else {
         sampling::INTERVAL

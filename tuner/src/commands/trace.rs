@@ -6,14 +6,16 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use kilter_profiling::places;
-use kilter_protocol::trace::{DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE, WhenFull};
+use kilter_protocol::trace::{
+    CLOCKS_VARIABLE, Clocks, DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE, WhenFull,
+};
 use kilter_tracing::job::{self, Job};
 use kilter_tracing::trace::Trace;
 use kilter_tracing::{counters, events, gather, matching, otf2, perfetto, summary, text};
 
 use super::traced::{self, Programs};
 use super::{Status, print};
-use crate::cli::{self, Full, StoredTrace, TraceExport, TraceFormat, TraceRun, TraceShow};
+use crate::cli::{self, ClocksOf, Full, StoredTrace, TraceExport, TraceFormat, TraceRun, TraceShow};
 
 pub(super) fn run(typed: cli::Trace) -> anyhow::Result<Status> {
     match typed.stored {
@@ -75,6 +77,16 @@ fn export(typed: &TraceExport) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
+/// What puts the times of nodes together: as it is given, else the day where a colon divides the command into several programs.
+fn clocks(given: Option<ClocksOf>, command: &[String]) -> Clocks {
+    match given {
+        Some(ClocksOf::Day) => Clocks::Day,
+        Some(ClocksOf::Compared) => Clocks::Compared,
+        None if traced::is_of_several_programs(command) => Clocks::Day,
+        None => Clocks::Compared,
+    }
+}
+
 fn record(typed: &TraceRun) -> anyhow::Result<Status> {
     let programs = Programs::find(&typed.traced)?;
     let directory =
@@ -94,6 +106,10 @@ fn record(typed: &TraceRun) -> anyhow::Result<Status> {
         (LIMIT_VARIABLE, typed.limit.to_string()),
         (WHEN_FULL_VARIABLE, when_full.word().to_owned()),
         (HASH_VARIABLE, typed.hash.to_string()),
+        (
+            CLOCKS_VARIABLE,
+            clocks(typed.clocks, &typed.traced.command).word().to_owned(),
+        ),
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
     let gathered = traced::run(&programs, &typed.traced.command, &variables).and_then(|status| {

@@ -29,6 +29,11 @@ pub(super) struct Programs {
     library: Library,
 }
 
+/// True where a colon divides the command into several programs, some of which may lack the tracer.
+pub(super) fn is_of_several_programs(command: &[String]) -> bool {
+    command.iter().any(|word| word == ":")
+}
+
 impl Programs {
     /// The tracer for the library of the command's launcher, or of `mpirun` if it names none.
     pub(super) fn find(typed: &Traced) -> anyhow::Result<Programs> {

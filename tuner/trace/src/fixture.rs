@@ -13,6 +13,11 @@ use crate::trace::{Communicator, Event, Rank, Trace};
 
 /// The file of one of two ranks: rank 0 sends, rank 1 receives.
 pub(crate) fn bytes(rank: u32) -> Vec<u8> {
+    bytes_on(rank, (1000, 5000), &[])
+}
+
+/// The same with a clock that shows so many nanoseconds at first, when the clock of the day shows the second number; and with further definitions.
+pub(crate) fn bytes_on(rank: u32, (first_ns, real_ns): (u64, u64), further: &[Definition]) -> Vec<u8> {
     let count = (HEADER_BYTES + 2 * SEGMENT_BYTES) / 8;
     let words: &'static [AtomicU64] = Box::leak((0..count).map(|_| AtomicU64::new(0)).collect());
     let begin = Begin {
@@ -22,11 +27,12 @@ pub(crate) fn bytes(rank: u32) -> Vec<u8> {
         when_full: WhenFull::Stop,
         threads: false,
         hash_limit: 1 << 20,
-        first: (0, 1000, 5000),
+        first: (0, first_ns, real_ns),
         begin: 100 + u64::from(rank),
     };
     let space = Space::new(words, &begin, |_| true);
-    space.read_clocks(1_000_000, 1_001_000);
+    space.read_clocks(1_000_000, first_ns + 1_000_000);
+    further.iter().for_each(|definition| space.define(definition));
     space.define(&Definition::Host("node1".to_owned()));
     space.define(&Definition::Library("Some MPI".to_owned()));
     for (number, name) in [(0, "MPI_Send"), (4, "MPI_Recv")] {

@@ -1,19 +1,20 @@
 //! From the ranks' files to a trace.
 //!
-//! Ranks of a node have one monotonic clock. Nodes are put together by their clocks of the day, which are as near to each other as the cluster's
-//! time service brings them.
+//! Ranks of a node have one monotonic clock. Nodes are put together by what the ranks asked each other when the program began and ended, else by
+//! their clocks of the day, which are as near to each other as the cluster's time service brings them.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kilter_profiling::clocks::{Clocks, Known};
 use kilter_profiling::members::{self, MOST_RANKS};
 use kilter_protocol::trace::EXTENSION;
 use kilter_protocol::trace::read::{self, RankTrace};
 use kilter_protocol::trace::record::Definition;
 
 use crate::job::{self, JobError};
-use crate::trace::{Communicator, Event, Rank, Site, Trace};
+use crate::trace::{CommonClock, Communicator, Event, Rank, Site, Trace};
 
 /// Files that are no trace.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +121,43 @@ struct Numbers {
     functions: BTreeMap<String, usize>,
 }
 
+/// One time for all ranks.
+struct Times {
+    /// Clocks that the ranks compared, if there is a way from each of them to that of rank 0.
+    common: Option<Clocks>,
+    /// Nanoseconds since 1970 at 0 of each host's clock.
+    epochs: BTreeMap<String, i64>,
+}
+
+impl Times {
+    fn of(ranks: &[RankTrace]) -> Times {
+        let known = |rank: &RankTrace| {
+            let known = Known {
+                clock: rank.clock?,
+                at_end: rank.clock_at_end,
+            };
+            Some((rank.header.rank, known))
+        };
+        let clocks = Clocks::new(ranks.iter().filter_map(known).collect());
+        let is_common = |rank: &RankTrace| clocks.common_ns(rank.header.rank, rank.header.begin_ns).is_some();
+        let common = (!ranks.is_empty() && ranks.iter().all(is_common)).then_some(clocks);
+        let mut epochs: BTreeMap<String, i64> = BTreeMap::new();
+        for rank in ranks {
+            epochs.entry(rank.host.clone()).or_insert(rank.header.epoch_ns);
+        }
+        Times { common, epochs }
+    }
+
+    /// A time of a rank's clock on the clock of all.
+    fn of_rank(&self, rank: &RankTrace, ns: u64) -> i128 {
+        if let Some(clocks) = &self.common {
+            return clocks.common_ns(rank.header.rank, ns).map_or(0, i128::from);
+        }
+        let epoch = self.epochs.get(&rank.host).copied().unwrap_or_default();
+        i128::from(ns) + i128::from(epoch)
+    }
+}
+
 /// Puts the traces of ranks together.
 #[must_use]
 pub fn joined(ranks: Vec<RankTrace>) -> Trace {
@@ -128,14 +166,12 @@ pub fn joined(ranks: Vec<RankTrace>) -> Trace {
         world: ranks.first().map_or(0, |rank| rank.header.ranks),
         ..Trace::default()
     };
-    let mut epochs: BTreeMap<String, i64> = BTreeMap::new();
-    for rank in &ranks {
-        epochs.entry(rank.host.clone()).or_insert(rank.header.epoch_ns);
-    }
-    let real = |rank: &RankTrace, ns: u64| {
-        let epoch = epochs.get(&rank.host).copied().unwrap_or_default();
-        i128::from(ns) + i128::from(epoch)
-    };
+    let times = Times::of(&ranks);
+    trace.common_clock = times.common.as_ref().map(|clocks| CommonClock {
+        clocks: clocks.count(),
+        bound_ns: clocks.bound_ns(),
+    });
+    let real = |rank: &RankTrace, ns: u64| times.of_rank(rank, ns);
     let origin = ranks
         .iter()
         .map(|rank| real(rank, rank.header.begin_ns))
@@ -279,6 +315,40 @@ fn sites_of(rank: &RankTrace, numbers: &mut Numbers) -> BTreeMap<u32, usize> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use kilter_protocol::calls;
+
+    /// The clock of rank 1 is 7 s ahead, and its clock of the day 1 s late.
+    #[test]
+    fn clocks_that_were_compared_go_before_those_of_the_day() {
+        let clock = |leader: u32, asks: Option<u32>| calls::Clock {
+            leader,
+            asks,
+            at_begin: asks.map(|_| calls::Reading {
+                own_ns: 7_000_001_000,
+                offset_ns: -7_000_000_000,
+                round_trip_ns: 40,
+            }),
+        };
+        let of = |clocks: [Option<calls::Clock>; 2]| {
+            let rank = |rank: u32, first: (u64, u64), clock: Option<calls::Clock>| {
+                let definitions: Vec<Definition> = clock.map(Definition::Clock).into_iter().collect();
+                read::read(&fixture::bytes_on(rank, first, &definitions)).unwrap()
+            };
+            joined(vec![
+                rank(0, (1000, 5_000_000_000), clocks[0]),
+                rank(1, (7_000_001_000, 4_000_000_000), clocks[1]),
+            ])
+        };
+        let begins = |trace: &Trace| [0, 1].map(|rank: usize| trace.ranks[rank].begin_ns);
+        let compared = of([Some(clock(0, None)), Some(clock(1, Some(0)))]);
+        assert_eq!(begins(&compared), [0, 1], "MPI_Init ends 1 ns later on rank 1");
+        let common = compared.common_clock.unwrap();
+        assert_eq!((common.clocks, common.bound_ns), (2, 20));
+        // Where one of them lacks its clock, they cannot be one.
+        let alone = of([Some(clock(0, None)), None]);
+        assert_eq!((alone.common_clock, begins(&alone)), (None, begins(&of([None, None]))));
+        assert_ne!(begins(&alone), [0, 1]);
+    }
 
     #[test]
     fn ranks_become_one_trace() {

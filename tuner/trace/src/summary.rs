@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::matching::Matches;
-use crate::trace::{Event, Role, Trace};
+use crate::trace::{CommonClock, Event, Role, Trace};
 
 /// Version of the JSON.
 pub const SCHEMA: u32 = 1;
@@ -28,6 +28,8 @@ pub struct Summary {
     pub ranks: Vec<OfRank>,
     /// Ranks that left none.
     pub missing: Vec<u32>,
+    /// The clocks that became one; none where those of the day put the nodes together.
+    pub common_clock: Option<CommonClock>,
     /// Messages whose send and receive are both in the trace.
     pub matched: usize,
     /// Sends without a receive.
@@ -174,6 +176,7 @@ pub fn of(trace: &Trace, matches: &Matches) -> Summary {
         world: trace.world,
         ranks: ranks(trace),
         missing: trace.missing(),
+        common_clock: trace.common_clock,
         matched: matches.messages.len(),
         unmatched_sends: matches.sends.len(),
         unmatched_receives: matches.receives.len(),

@@ -1,5 +1,6 @@
 //! A summary for a terminal. Nothing is cut off.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use kilter_render::format::{bytes, count, seconds};
@@ -43,7 +44,25 @@ fn head(summary: &Summary) -> String {
         let _ = write!(out, ", {} without a send", count(summary.unmatched_receives, "receive"));
     }
     out.push('\n');
+    out.push_str(&clocks(summary));
     out
+}
+
+/// What put the times of several nodes together; nothing for one clock.
+fn clocks(summary: &Summary) -> String {
+    let nodes: BTreeSet<&str> = summary.ranks.iter().map(|rank| rank.host.as_str()).collect();
+    match summary.common_clock {
+        Some(common) if common.clocks > 1 => format!(
+            "times of {} clocks made one, wrong by {} at most when the program began and ended\n",
+            common.clocks,
+            seconds(common.bound_ns as f64 * 1e-9)
+        ),
+        None if nodes.len() > 1 => format!(
+            "times of {} nodes put together by their clocks of the day: arrows between them may go backwards\n",
+            nodes.len()
+        ),
+        _ => String::new(),
+    }
 }
 
 /// The columns of [`Counts`].

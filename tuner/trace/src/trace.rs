@@ -4,6 +4,8 @@ pub use kilter_profiling::profile::Site;
 use kilter_protocol::trace::WhenFull;
 pub use kilter_protocol::trace::digest::Chunk;
 pub use kilter_protocol::trace::record::{ANY_TAG, Part, Role, class_name, flag, operator_name, peer};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::job::Job;
 
@@ -24,6 +26,17 @@ pub struct Trace {
     pub sites: Vec<Site>,
     /// Names of the functions; their numbers are their places here.
     pub functions: Vec<String>,
+    /// The clocks that became one; none where those of the day put the hosts together.
+    pub common_clock: Option<CommonClock>,
+}
+
+/// Clocks that became one, that of rank 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CommonClock {
+    /// Number of clocks: hosts of the ranks.
+    pub clocks: usize,
+    /// The most by which a time can be wrong at the begin and at the end of the program, in nanoseconds.
+    pub bound_ns: u64,
 }
 
 /// A rank.

@@ -35,6 +35,7 @@ use kilter_protocol::trace::space::{Begin, Space};
 use crate::clock::{self, Moment};
 use crate::communicator::State;
 use crate::settings;
+use kilter_protocol::calls::{Clock, Reading};
 use kilter_protocol::functions::Function;
 use operations::Requests;
 
@@ -185,9 +186,16 @@ impl Trace {
         }
     }
 
-    /// Nothing follows.
-    pub(crate) fn end(&self, rank: u32, finalized: bool) {
-        let now = Moment::now();
+    /// Keeps what is known of the rank's clock at the begin.
+    pub(crate) fn know_clock(&self, clock: Clock) {
+        self.space.define(&Definition::Clock(clock));
+    }
+
+    /// Nothing follows. The program ended at `now`, and another clock was read later.
+    pub(crate) fn end(&self, rank: u32, now: Moment, clock_at_end: Option<Reading>, finalized: bool) {
+        if let Some(reading) = clock_at_end {
+            self.space.define(&Definition::ClockAtEnd(reading));
+        }
         self.space.read_clocks(now.ticks(), now.nanoseconds());
         file::cut(self.space.end(now.ticks(), finalized));
         if self.space.is_full() && self.settings.when_full == kilter_protocol::trace::WhenFull::Stop {

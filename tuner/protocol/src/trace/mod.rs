@@ -43,8 +43,35 @@ pub const HASH_MIB: usize = 16;
 /// Most of [`HASH_VARIABLE`], in MiB.
 pub const MAX_HASH_MIB: usize = 1 << 16;
 
+/// Variable that says by what the times of hosts are put together: see [`Clocks`].
+pub const CLOCKS_VARIABLE: &str = "KILTER_TRACE_CLOCKS";
+
 /// End of the name of a rank's file.
 pub const EXTENSION: &str = "ktrace";
+
+/// What puts the times of several hosts together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clocks {
+    /// Their clocks of the day: the ranks exchange no message for it.
+    #[default]
+    Day,
+    /// The ranks compare their clocks when the program begins and ends. All of them must have the tracer.
+    Compared,
+}
+
+impl Clocks {
+    /// All of them.
+    pub const ALL: [Clocks; 2] = [Clocks::Day, Clocks::Compared];
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Clocks::Day => "day",
+            Clocks::Compared => "compared",
+        }
+    }
+}
 
 /// Behaviour of a full file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::layout::{self, HEADER_BYTES, SEGMENT_BYTES, header, segment};
 use super::record::{Call, Definition, First, Part, kind};
 use super::{VERSION, WhenFull};
+use crate::calls;
 
 /// Bytes that are no trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,10 @@ pub struct RankTrace {
     pub threads: Vec<Vec<Event>>,
     /// Parts whose calls were overwritten.
     pub orphans: u64,
+    /// The rank's clock beside those of others; none where clocks were not compared.
+    pub clock: Option<calls::Clock>,
+    /// The other clock at the end of the program.
+    pub clock_at_end: Option<calls::Reading>,
 }
 
 /// A call with its parts. Times are nanoseconds of the rank's monotonic clock.
@@ -170,6 +175,8 @@ pub fn read(bytes: &[u8]) -> Result<RankTrace, ReadError> {
         sites: BTreeMap::new(),
         threads: Vec::new(),
         orphans: 0,
+        clock: None,
+        clock_at_end: None,
     };
     let mut threads: BTreeMap<u64, Vec<Event>> = BTreeMap::new();
     for (_, owner, begin) in segments {
@@ -296,6 +303,8 @@ impl RankTrace {
             }
             Definition::Host(host) => self.host = host,
             Definition::Library(library) => self.library = library,
+            Definition::Clock(clock) => self.clock = Some(clock),
+            Definition::ClockAtEnd(reading) => self.clock_at_end = Some(reading),
         }
     }
 

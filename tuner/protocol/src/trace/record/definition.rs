@@ -1,6 +1,7 @@
 //! Definitions of the numbers in calls and parts.
 
 use super::{First, kind};
+use crate::calls::{Clock, Reading};
 
 /// A definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,11 +45,18 @@ pub enum Definition {
     Host(String),
     /// First line of `MPI_Get_library_version`.
     Library(String),
+    /// The clock beside those of others, as it is known at the begin.
+    Clock(Clock),
+    /// The other clock at the end of the program.
+    ClockAtEnd(Reading),
 }
 
 /// Numbers of texts.
 const HOST: u32 = 0;
 const LIBRARY: u32 = 1;
+/// Numbers of what is known of clocks.
+const AT_BEGIN: u32 = 0;
+const AT_END: u32 = 1;
 
 impl Definition {
     /// As words; `None` if it is longer than a record can be.
@@ -80,6 +88,13 @@ impl Definition {
             }
             Definition::Host(text) => (kind::TEXT, HOST, vec![], vec![text]),
             Definition::Library(text) => (kind::TEXT, LIBRARY, vec![], vec![text]),
+            Definition::Clock(clock) => {
+                let asks = clock.asks.map_or(0, |asks| u64::from(asks) + 1);
+                let mut numbers = vec![u64::from(clock.leader), asks];
+                numbers.extend(clock.at_begin.iter().flat_map(numbers_of));
+                (kind::CLOCK, AT_BEGIN, numbers, vec![])
+            }
+            Definition::ClockAtEnd(reading) => (kind::CLOCK, AT_END, numbers_of(reading).to_vec(), vec![]),
         };
         let mut words = vec![0];
         words.extend(numbers);
@@ -137,9 +152,41 @@ impl Definition {
             }
             kind::TEXT if number == HOST => Definition::Host(text(&mut rest)?),
             kind::TEXT if number == LIBRARY => Definition::Library(text(&mut rest)?),
+            kind::CLOCK if number == AT_BEGIN => {
+                let (leader, asks) = (*rest.next()?, *rest.next()?);
+                Definition::Clock(Clock {
+                    leader: u32::try_from(leader).ok()?,
+                    asks: asks.checked_sub(1).map(u32::try_from).transpose().ok()?,
+                    at_begin: if rest.len() == 0 {
+                        None
+                    } else {
+                        Some(reading(rest.as_slice())?)
+                    },
+                })
+            }
+            kind::CLOCK if number == AT_END => Definition::ClockAtEnd(reading(rest.as_slice())?),
             _ => return None,
         })
     }
+}
+
+fn numbers_of(reading: &Reading) -> [u64; 3] {
+    [
+        reading.own_ns.cast_unsigned(),
+        reading.offset_ns.cast_unsigned(),
+        reading.round_trip_ns,
+    ]
+}
+
+fn reading(words: &[u64]) -> Option<Reading> {
+    let [own_ns, offset_ns, round_trip_ns] = *words else {
+        return None;
+    };
+    Some(Reading {
+        own_ns: own_ns.cast_signed(),
+        offset_ns: offset_ns.cast_signed(),
+        round_trip_ns,
+    })
 }
 
 fn text<'w>(words: &mut impl Iterator<Item = &'w u64>) -> Option<String> {

@@ -29,6 +29,8 @@ pub mod kind {
     pub const COMMUNICATOR: u8 = 18;
     /// A text about the rank.
     pub const TEXT: u8 = 19;
+    /// The rank's clock beside those of others.
+    pub const CLOCK: u8 = 20;
 }
 
 /// The first word of a record.

@@ -1,5 +1,12 @@
 use super::super::digest::Chunk;
 use super::*;
+use crate::calls::{Clock, Reading};
+
+const READING: Reading = Reading {
+    own_ns: 77,
+    offset_ns: -5_000_000_000,
+    round_trip_ns: 900,
+};
 
 fn words_of(part: &Part) -> Vec<u64> {
     let mut rest = Vec::new();
@@ -83,6 +90,12 @@ fn definitions_come_back() {
         },
         Definition::Host("node-12345678".to_owned()),
         Definition::Library("Open MPI v4.1.4".to_owned()),
+        Definition::Clock(Clock {
+            leader: 4,
+            asks: Some(0),
+            at_begin: Some(READING),
+        }),
+        Definition::ClockAtEnd(READING),
     ] {
         let words = definition.words().unwrap();
         assert_eq!(Definition::of(&words), Some(definition));
