@@ -40,7 +40,7 @@ pub(crate) struct Trace {
     pub(crate) when_full: WhenFull,
     /// Bytes of a payload that are hashed at most.
     pub(crate) hash_limit: usize,
-    /// What puts the times of hosts together.
+    /// Source of one time for several hosts.
     pub(crate) clocks: Clocks,
 }
 

@@ -1,4 +1,4 @@
-/* What is neither message nor plain collective: windows of the world and of halves of it, files of both, and persistent collectives where the
+/* Calls that are neither messages nor plain collectives: windows of the world and of halves of it, files of both, and persistent collectives where the
    library has them. The file is the only argument. */
 #include <mpi.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@ struct Answer<'a> {
     detection: &'a Detection,
 }
 
-/// What was found in a trace of a command, as JSON.
+/// The findings in a trace of a command, as JSON.
 pub fn render(detection: &Detection, trace: &Trace, command: &str) -> serde_json::Result<String> {
     let answer = Answer {
         schema: SCHEMA,

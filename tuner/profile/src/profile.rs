@@ -39,7 +39,7 @@ impl Profile {
         site.map_or_else(|| "unknown".to_owned(), Site::place)
     }
 
-    /// What is in it that no program leaves, so that its file is damaged.
+    /// The first thing in it that no program leaves: its file is damaged.
     #[must_use]
     pub fn objection(&self) -> Option<&'static str> {
         if self.has_impossible_times() {

@@ -46,7 +46,7 @@ pub struct Run {
     #[arg(long, value_name = "MIB", default_value_t = HASH_MIB,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=MAX_HASH_MIB as u64))]
     pub hash: usize,
-    /// What puts the times of several nodes together (default: compared, and day for a command of several programs, some of which may lack the tracer).
+    /// Source of one time for several nodes (default: compared, and day for a command of several programs, some of which may lack the tracer).
     #[arg(long, value_enum)]
     pub clocks: Option<ClocksOf>,
     /// Format of standard output, which the program's own output precedes.

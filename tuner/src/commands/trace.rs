@@ -77,7 +77,7 @@ fn export(typed: &TraceExport) -> anyhow::Result<Status> {
     Ok(Status::Holds)
 }
 
-/// What puts the times of nodes together: as it is given, else the day where a colon divides the command into several programs.
+/// Source of one time for several nodes: as it is given, else the day where a colon divides the command into several programs.
 fn clocks(given: Option<ClocksOf>, command: &[String]) -> Clocks {
     match given {
         Some(ClocksOf::Day) => Clocks::Day,

@@ -1,4 +1,4 @@
-//! What the tracer leaves: the counts and the trace of one rank are damaged, those of the others are whole. What is accepted goes through everything that shows it.
+//! Files of the tracer: the counts and the trace of one rank are damaged, those of the others are whole. Everything that shows them reads an accepted one.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(begins(&compared), [0, 1], "MPI_Init ends 1 ns later on rank 1");
         let common = compared.common_clock.unwrap();
         assert_eq!((common.clocks, common.bound_ns), (2, 20));
-        // Where one of them lacks its clock, they cannot be one.
+        // Clocks cannot become one if a rank lacks its own.
         let alone = of([Some(clock(0, None)), None]);
         assert_eq!((alone.common_clock, begins(&alone)), (None, begins(&of([None, None]))));
         assert_ne!(begins(&alone), [0, 1]);

@@ -48,7 +48,7 @@ fn head(summary: &Summary) -> String {
     out
 }
 
-/// What put the times of several nodes together; nothing for one clock.
+/// Source of the one time of several nodes; nothing for one clock.
 fn clocks(summary: &Summary) -> String {
     let nodes: BTreeSet<&str> = summary.ranks.iter().map(|rank| rank.host.as_str()).collect();
     match summary.common_clock {

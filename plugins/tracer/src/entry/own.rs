@@ -1,4 +1,4 @@
-//! What a program may call itself: `include/kilter_trace.h` finds it by its name.
+//! The function that a program may call itself: `include/kilter_trace.h` finds it by its name.
 
 use std::ffi::c_int;
 

@@ -134,7 +134,7 @@ fn between(rank: u32, events: &[Event], instance: &Instance) -> Vec<Call> {
     let (Some(first), Some(last)) = (own.first(), own.last()) else {
         return Vec::new();
     };
-    // What looks for the first message stands before it.
+    // The call that looks for the first message stands before it.
     let mut first = *first as usize;
     while first > 0 && events.get(first - 1).is_some_and(is_vain) {
         first -= 1;

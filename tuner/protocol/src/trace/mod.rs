@@ -49,7 +49,7 @@ pub const CLOCKS_VARIABLE: &str = "KILTER_TRACE_CLOCKS";
 /// End of the name of a rank's file.
 pub const EXTENSION: &str = "ktrace";
 
-/// What puts the times of several hosts together.
+/// Source of one time for several hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clocks {
     /// Their clocks of the day: the ranks exchange no message for it.

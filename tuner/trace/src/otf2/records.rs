@@ -91,7 +91,7 @@ impl Records {
         self.list.push(Record { ns: ns.max(last), what });
     }
 
-    /// What a call begins.
+    /// Records of the operations that a call begins.
     fn begun(&mut self, trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Event, open: &mut Open) {
         let ends_here = |part: &Part| {
             let mut others = event.parts.iter();
@@ -127,7 +127,7 @@ impl Records {
         }
     }
 
-    /// What a call completes.
+    /// Records of the operations that a call completes.
     fn ended(&mut self, trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Event, open: &mut Open) {
         for part in &event.parts {
             let begun = open.get(&part.operation).filter(|_| part.operation != 0);
