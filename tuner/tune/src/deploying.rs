@@ -7,24 +7,19 @@ use kilter_model::ledger::Ledger;
 use kilter_model::plan::{Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
-use kilter_search::context::{Context, Facts, Jobs, Site};
+use kilter_search::context::{Context, Facts, Jobs};
+use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, Verification, prove};
-use kilter_search::{DAMAGE_FLOOR, proof};
-use kilter_stats::sample::Sample;
-use kilter_stats::verdict::Outcome;
-use kilter_stats::verdict::{self, Pair, Rule};
 
 use super::Tuned;
+use super::spoilt::spoilt;
 use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
 
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;
-
-/// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
-const DROPIN_SECONDS: f64 = 50e-9;
 
 /// Parts of a run that a deployment and its proof read.
 #[derive(Clone, Copy)]
@@ -59,7 +54,7 @@ pub(super) fn deploy_and_verify(
 ) -> anyhow::Result<()> {
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let (emitted, (after, untouched)) = match emit_and_prove(parts, &label, ledger, tuned) {
+        let proven = match emit_and_prove(parts, &label, ledger, tuned) {
             Ok(Some(proven)) => proven,
             Ok(None) => return tuned.deploy_nothing(parts.jobs.site.options),
             Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
@@ -72,14 +67,12 @@ pub(super) fn deploy_and_verify(
             }
             Err(error) => return Err(error),
         };
-        emit::confirm_ran(&parts.jobs.progress, parts.quarantine, &emitted, &after);
-        let deployed = ledger.deployment();
-        let touched = |subject: &Subject| deployed.touches(subject, &parts.jobs.site.library);
-        let spoilt = spoilt(&parts.jobs.site, &after, &untouched, &touched)?;
-        tuned.deployment.clone_from(&deployed);
-        tuned.emitted = Some(emitted);
-        tuned.after = Some(after);
-        tuned.untouched = untouched;
+        let spoilt = proven.spoilt;
+        emit::confirm_ran(&parts.jobs.progress, parts.quarantine, &proven.emitted, &proven.after);
+        tuned.deployment = ledger.deployment();
+        tuned.emitted = Some(proven.emitted);
+        tuned.after = Some(proven.after);
+        tuned.untouched = proven.untouched;
         if spoilt.is_empty()
             || attempt + 1 == ATTEMPTS
             || !take_back(
@@ -104,20 +97,35 @@ pub(super) fn deploy_and_verify(
     Ok(())
 }
 
+/// Files that were written, and what launches under them showed.
+struct Proven {
+    emitted: Emitted,
+    after: Verification,
+    untouched: Medians,
+    /// What got slower, each with a note of how much.
+    spoilt: Vec<(Subject, String)>,
+}
+
 /// Emits the decisions that act, and measures them; `None` if nothing is left.
 fn emit_and_prove(
     parts: Deploying<'_, '_>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &Tuned,
-) -> anyhow::Result<Option<(Emitted, (Verification, Medians))>> {
+) -> anyhow::Result<Option<Proven>> {
     let Some((emitted, setup)) = emit_what_acts(parts, label, ledger, tuned)? else {
         return Ok(None);
     };
     let deployed = ledger.deployment();
     let touched = |subject: &Subject| deployed.touches(subject, &parts.jobs.site.library);
-    let proven = prove(parts.jobs, parts.plan, parts.facts, label, &setup, &touched)?;
-    Ok(Some((emitted, proven)))
+    let (after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, &touched)?;
+    let spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
+    Ok(Some(Proven {
+        emitted,
+        after,
+        untouched,
+        spoilt,
+    }))
 }
 
 /// Judges the targets by the deployment. Takes back the changes proposed for them if no target comes nearer by this evidence, and verifies and
@@ -229,57 +237,4 @@ fn emit_what_acts(
         }
     }
     Ok(None)
-}
-
-/// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much.
-pub(crate) fn spoilt(
-    site: &Site<'_>,
-    after: &Verification,
-    untouched: &Medians,
-    touched: &dyn Fn(&Subject) -> bool,
-) -> anyhow::Result<Vec<(Subject, String)>> {
-    let note = |(subject, ratio): (Subject, f64)| {
-        let note = format!(
-            "{} takes {ratio:.2} times as long as in the untouched library",
-            subject.item_id()
-        );
-        (subject, note)
-    };
-    let slower = slower(site, after, untouched, touched)?;
-    Ok(slower.into_iter().map(note).collect())
-}
-
-/// The collectives and volumes, of those `touched`, that are significantly slower than the untouched library measured in the same minutes.
-fn slower(
-    site: &Site<'_>,
-    after: &Verification,
-    untouched: &Medians,
-    touched: &dyn Fn(&Subject) -> bool,
-) -> anyhow::Result<Vec<(Subject, f64)>> {
-    let mut subjects = Vec::new();
-    let mut pairs = Vec::new();
-    // What nothing acts on is slower by chance, and would take a fix back that has nothing to do with it.
-    for (subject, reference) in untouched.iter().filter(|(subject, _)| touched(subject)) {
-        if let Some(medians) = after.medians.get(subject) {
-            subjects.push(subject.clone());
-            pairs.push(Pair {
-                left: Sample::new(medians.clone())?,
-                right: Sample::new(reference.clone())?,
-            });
-        }
-    }
-    // The untouched library is measured in launches of its own.
-    let rule = site.rule(after.noise_seconds).unpaired();
-    let rule = Rule {
-        effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
-        noise_seconds: rule.noise_seconds.max(DROPIN_SECONDS / 2.0),
-        ..rule
-    };
-    let comparisons = verdict::judge(&pairs, &rule);
-    Ok(subjects
-        .into_iter()
-        .zip(comparisons)
-        .filter(|(_, comparison)| comparison.verdict == Outcome::Violated)
-        .map(|(subject, comparison)| (subject, comparison.ratio))
-        .collect())
 }

@@ -17,12 +17,12 @@ use kilter_search::reproducibility;
 use kilter_search::target::{ask_for, dearest_first, targets};
 use kilter_search::verification::{Allowance, Medians, Verification, verify};
 
-pub(crate) use self::deploying::spoilt;
 use self::deploying::{Deploying, deploy_and_verify, prove_overlap};
 
 mod deploying;
 pub mod layouts;
 mod searching;
+mod spoilt;
 mod taking_back;
 
 /// Result of the loop.

@@ -4,7 +4,8 @@
 //! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions
 //! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
-//! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, and [`side_by_side`] proves the deployment.
+//! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, and [`in_turn`]
+//! looks once more at what seems slower there.
 
 mod admission;
 mod allowance;
@@ -12,6 +13,7 @@ mod cells;
 mod confirming;
 mod first_pass;
 mod found;
+mod in_turn;
 mod launches;
 mod learnt;
 mod pacing;
@@ -35,6 +37,7 @@ use allowance::Limit;
 use cells::Cells;
 use first_pass::{FirstPass, first_pass};
 pub use found::{JudgedCell, Medians, Verification};
+pub use in_turn::{InTurn, measure_in_turn};
 use launches::{Timed, launch};
 pub use learnt::FEWEST;
 use screened::Screening;

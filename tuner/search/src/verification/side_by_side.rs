@@ -15,7 +15,7 @@ use super::{Medians, Verification, Work};
 use crate::context::{Facts, Jobs};
 
 /// Launches that prove a deployment, unless fewer are asked for.
-const PROOF_LAUNCHES: usize = 10;
+pub(super) const PROOF_LAUNCHES: usize = 10;
 
 /// Suffix of the keys of the untouched library's jobs.
 pub const UNTOUCHED: &str = "/untouched";

@@ -14,7 +14,8 @@ use kilter_search::reproducibility;
 use kilter_search::verification::{self, Medians, Verification};
 
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
-use crate::{Tuned, spoilt};
+use crate::Tuned;
+use crate::spoilt::spoilt;
 
 /// A layout that was tuned.
 pub struct Member<'a, 'c> {
@@ -160,7 +161,7 @@ fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow
         let (after, untouched) =
             verification::prove(&context.jobs, &context.plan, &context.facts, label, &setup, &|_| true)?;
         // Files of several layouts together: each may act on any.
-        let mut spoilt = spoilt(&context.site, &after, &untouched, &|_| true)?;
+        let mut spoilt = spoilt(&context.jobs, (label, &setup), (&after, &untouched), &|_| true)?;
         let different = reproducibility::different(&context.jobs, &context.plan, label, &setup)?;
         let is_different = !different.is_empty();
         spoilt.extend(different);

@@ -1,0 +1,69 @@
+//! Subjects under a deployment and in the untouched library, in launches of their own and in turn.
+
+use std::collections::BTreeSet;
+
+use kilter_model::plan::{self, Subject};
+use kilter_model::setup::Setup;
+
+use super::allowance::{Allowance, Limit};
+use super::launches::{Timed, launch};
+use super::side_by_side::{PROOF_LAUNCHES, UNTOUCHED};
+use super::{Medians, Verification};
+use crate::context::Jobs;
+
+/// Launches of each side without which nothing is said.
+const FEWEST_LAUNCHES: usize = 5;
+
+/// Medians of both sides.
+#[derive(Debug, Clone, Default)]
+pub struct InTurn {
+    /// Under the deployment.
+    pub deployed: Medians,
+    /// In the untouched library.
+    pub untouched: Medians,
+    /// Launches of each.
+    pub launches: usize,
+}
+
+/// Measures `subjects` in launches under `setup`, each followed by one of the untouched library; `None` where the budget has no room for
+/// launches from which something would follow.
+///
+/// # Errors
+/// A launch that failed although nothing but the untouched or verified library ran in it.
+pub fn measure_in_turn(
+    jobs: &Jobs<'_>,
+    (label, setup): (&str, &Setup),
+    subjects: &BTreeSet<Subject>,
+) -> anyhow::Result<Option<InTurn>> {
+    let options = jobs.site.options;
+    let launches = options.launches.min(PROOF_LAUNCHES);
+    let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), options.budget_seconds);
+    let (mut deployed, mut untouched) = (Timed::default(), Timed::default());
+    let mut unused = Verification::default();
+    jobs.progress.phase(
+        &format!("{label}: {launches} launches, and as many of the untouched library"),
+        (2 * launches * subjects.len()) as u64,
+    );
+    let untouched_setup = Setup::default();
+    let (mut made, mut dearest) = (0, 0.0_f64);
+    while made < launches && limit.left(jobs.budget.spent_seconds()) > dearest {
+        let begin = jobs.budget.spent_seconds();
+        let sides = [
+            (setup, "", &mut deployed),
+            (&untouched_setup, UNTOUCHED, &mut untouched),
+        ];
+        for (setup, suffix, timed) in sides {
+            let name = format!("{label}/{made}{suffix}");
+            let blocks = plan::blocks(subjects, jobs.run.seed, &name, options.repetitions);
+            let launched = launch(jobs, &name, setup, blocks, &mut unused, None)?;
+            timed.collect(made, &launched.blocks, &launched.outcomes, &mut unused.failed);
+        }
+        dearest = dearest.max(jobs.budget.spent_seconds() - begin);
+        made += 1;
+    }
+    Ok((made >= FEWEST_LAUNCHES.min(launches)).then(|| InTurn {
+        deployed: deployed.medians(),
+        untouched: untouched.medians(),
+        launches: made,
+    }))
+}

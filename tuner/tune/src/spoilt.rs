@@ -1,0 +1,116 @@
+//! Collectives that a deployment slows.
+
+use std::collections::BTreeSet;
+
+use kilter_model::plan::Subject;
+use kilter_model::setup::Setup;
+use kilter_search::DAMAGE_FLOOR;
+use kilter_search::context::{Jobs, Site};
+use kilter_search::verification::{Medians, Verification, measure_in_turn};
+use kilter_stats::sample::Sample;
+use kilter_stats::verdict::{self, Outcome, Pair, Rule};
+
+/// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
+const DROPIN_SECONDS: f64 = 50e-9;
+
+/// A collective under the deployment beside itself in the untouched library.
+struct Beside {
+    subject: Subject,
+    /// Time under the deployment over the untouched library's.
+    ratio: f64,
+    is_slower: bool,
+}
+
+impl Beside {
+    fn note(self) -> (Subject, String) {
+        let (item, ratio) = (self.subject.item_id(), self.ratio);
+        let note = format!("{item} takes {ratio:.2} times as long as in the untouched library");
+        (self.subject, note)
+    }
+}
+
+/// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much. `proven` are the medians of the
+/// proof of `setup` and those of the untouched library in the same minutes.
+///
+/// A machine may have been in another state for a while, in which one call of many takes longer. So what seems slower is measured
+/// once more, in launches of its own, and these decide: a right change is not taken back for a state that has passed.
+///
+/// # Errors
+/// A launch that fails.
+pub(crate) fn spoilt(
+    jobs: &Jobs<'_>,
+    (label, setup): (&str, &Setup),
+    (after, untouched): (&Verification, &Medians),
+    touched: &dyn Fn(&Subject) -> bool,
+) -> anyhow::Result<Vec<(Subject, String)>> {
+    let noise_seconds = after.noise_seconds;
+    let mut seen = beside(&jobs.site, (&after.medians, untouched), touched, noise_seconds)?;
+    seen.retain(|one| one.is_slower);
+    let notes = |all: Vec<Beside>| all.into_iter().map(Beside::note).collect();
+    if seen.is_empty() || jobs.site.options.is_exact() {
+        return Ok(notes(seen));
+    }
+    let subjects: BTreeSet<Subject> = seen.iter().map(|one| one.subject.clone()).collect();
+    let label = format!("{label}/slower");
+    let Some(again) = measure_in_turn(jobs, (&label, setup), &subjects)? else {
+        // Nothing speaks against the proof.
+        return Ok(notes(seen));
+    };
+    let medians = (&again.deployed, &again.untouched);
+    let fresh = beside(&jobs.site, medians, &|_| true, noise_seconds)?;
+    let mut slower = Vec::new();
+    for one in seen {
+        match fresh.iter().find(|fresh| fresh.subject == one.subject) {
+            Some(fresh) if !fresh.is_slower => jobs.progress.note(&format!(
+                "{} took {:.2} times as long as in the untouched library in the proof, and {:.2} times in {} further launches: not held \
+                 against what is deployed",
+                one.subject.item_id(),
+                one.ratio,
+                fresh.ratio,
+                again.launches,
+            )),
+            Some(fresh) => slower.push(Beside {
+                ratio: fresh.ratio,
+                ..one
+            }),
+            None => slower.push(one),
+        }
+    }
+    Ok(notes(slower))
+}
+
+/// Compares the collectives and volumes, of those `touched`, with the untouched library measured in the same minutes.
+fn beside(
+    site: &Site<'_>,
+    (deployed, untouched): (&Medians, &Medians),
+    touched: &dyn Fn(&Subject) -> bool,
+    noise_seconds: f64,
+) -> anyhow::Result<Vec<Beside>> {
+    let mut subjects = Vec::new();
+    let mut pairs = Vec::new();
+    // What nothing acts on is slower by chance, and would take a fix back that has nothing to do with it.
+    for (subject, reference) in untouched.iter().filter(|(subject, _)| touched(subject)) {
+        if let Some(medians) = deployed.get(subject) {
+            subjects.push(subject.clone());
+            pairs.push(Pair {
+                left: Sample::new(medians.clone())?,
+                right: Sample::new(reference.clone())?,
+            });
+        }
+    }
+    // The untouched library is measured in launches of its own.
+    let rule = site.rule(noise_seconds).unpaired();
+    let rule = Rule {
+        effect_floor: rule.effect_floor.max(DAMAGE_FLOOR),
+        noise_seconds: rule.noise_seconds.max(DROPIN_SECONDS / 2.0),
+        ..rule
+    };
+    let compared = subjects.into_iter().zip(verdict::judge(&pairs, &rule));
+    Ok(compared
+        .map(|(subject, comparison)| Beside {
+            subject,
+            ratio: comparison.ratio,
+            is_slower: comparison.verdict == Outcome::Violated,
+        })
+        .collect())
+}
