@@ -7,6 +7,7 @@ mod advise;
 mod apply;
 mod batch;
 mod benchmark;
+mod check;
 mod compare;
 mod detect;
 mod explain;
@@ -30,6 +31,7 @@ pub use advise::{Advise, AdviseFormat};
 pub use apply::Apply;
 pub use batch::Batch;
 pub use benchmark::Benchmark;
+pub use check::Check;
 pub use compare::{Compare, CompareFormat, Stage};
 pub use detect::{Detect, DetectFormat};
 pub use explain::Explain;
@@ -91,7 +93,7 @@ impl Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Verify guidelines and report violations.
-    Check(Measure),
+    Check(Check),
     /// Verify guidelines, search the smallest fixes, write the files to deploy, prove them, and report.
     Tune(Tune),
     /// Compare the library's own algorithms with Kilter's, best against best, for each collective and size.

@@ -43,6 +43,9 @@ pub fn template(options: &Options, library: &Library) -> anyhow::Result<CommandT
 fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTemplate> {
     let launcher = &library.launcher;
     let mut arguments = launcher.arguments.clone();
+    if options.over_subscribes() {
+        arguments.extend(launcher.over_subscription.iter().cloned());
+    }
     if nix::unistd::geteuid().is_root() {
         arguments.extend(launcher.root_arguments.iter().cloned());
     }
@@ -100,7 +103,7 @@ const HOST: &str = "{host}";
 
 /// Arguments that put as many ranks on each node as the layout says; none if there is only one node.
 fn placement(options: &Options, form: &[String]) -> Vec<String> {
-    let several = |layout: &Layout| layout.nodes > 1 || options.hostfile.is_some() || options.starts.is_some();
+    let several = |layout: &Layout| layout.nodes > 1 || options.has_several_hosts();
     let Some(layout) = options.layout.filter(several) else {
         return Vec::new();
     };

@@ -2,11 +2,13 @@
 
 mod allocation;
 mod application;
+mod layouts;
 mod overlap;
+mod slots;
 mod tune;
 mod verify_algorithms;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kilter_model::config::platform::Platform;
 use kilter_model::limits::Limits;
@@ -17,11 +19,16 @@ use kilter_stats::verdict::{Correction, Test};
 
 use crate::cli;
 use crate::repetition_rule;
+use allocation::{Found, Surroundings};
 use application::Application;
 
+pub use layouts::{Checking, checking};
 pub use overlap::overlap;
 pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
+
+/// Number of ranks where neither the user nor an allocation says otherwise.
+const RANKS: usize = 2;
 
 /// Validates the options of measuring.
 pub fn measuring<F: cli::Output>(typed: cli::Measure<F>) -> Result<Options, OptionError> {
@@ -34,7 +41,9 @@ fn measuring_for<F: cli::Output>(
     typed: cli::Measure<F>,
     application: Option<&Application>,
 ) -> Result<Options, OptionError> {
-    let ranks = application::ranks(&typed, application);
+    let surroundings = Surroundings::of_process();
+    let place = place(&typed, &surroundings)?;
+    let ranks = application::ranks(&typed, application).unwrap_or_else(|| place.ranks().unwrap_or(RANKS));
     let mix = application.map(|one| one.calls(ranks)).transpose()?;
     let job = typed.job;
     if ranks == 0 {
@@ -61,20 +70,19 @@ fn measuring_for<F: cli::Output>(
         .map(|directory| absolute("--libexec", &directory))
         .transpose()?;
     let out = absolute("--out", &job.out)?;
-    let batch = job
-        .launcher
-        .as_deref()
-        .map(|name| allocation::find(name, job.pmi.as_deref(), &|name| std::env::var(name).ok()));
-    let batch = batch.transpose()?.unwrap_or_default();
-    let hostfile = job.hostfile.or(batch.hostfile);
+    let several_hosts = job.hostfile.is_some() || place.several_hosts;
+    let slots = slots_of(&place, job.hostfile.as_deref(), typed.platform.is_some());
+    let hostfile = job.hostfile.or(place.hostfile);
     let platform = typed
         .platform
         .as_deref()
         .map(|name| platform(name, ranks))
         .transpose()?;
     let options = Options {
-        several_hosts: hostfile.is_some() || batch.several_hosts,
-        starts: batch.starts,
+        several_hosts,
+        slots,
+        layout: place.shape.as_ref().and_then(|shape| shape.spread(ranks)),
+        starts: place.starts,
         db: match &job.db {
             Some(path) => absolute("--db", path)?,
             None => out.join("kilter.db"),
@@ -97,9 +105,8 @@ fn measuring_for<F: cli::Output>(
         .map_err(|(option, message)| wrong(option, message))?,
         mpirun: job.mpirun,
         ranks,
-        layout: None,
         hostfile,
-        launch_agent: job.launch_agent.or(batch.agent),
+        launch_agent: job.launch_agent.or(place.agent),
         platform: None,
         site_parameters: pairs("--mca", &job.mca)?,
         site_environment: pairs("--env", &job.environment)?,
@@ -150,6 +157,37 @@ fn measuring_for<F: cli::Output>(
         Some(platform) => options.on(platform),
         None => options,
     })
+}
+
+/// The allocation in which the ranks run: that of `--launcher`, or the one around the command. Nothing outside of any, on hosts that the user
+/// names, and on a simulated machine.
+fn place<F: cli::Output>(typed: &cli::Measure<F>, surroundings: &Surroundings<'_>) -> Result<Found, OptionError> {
+    let job = &typed.job;
+    if let Some(name) = &job.launcher {
+        return allocation::find(name, job.pmi.as_deref(), surroundings);
+    }
+    if job.hostfile.is_some() || typed.platform.is_some() {
+        return Ok(Found::default());
+    }
+    match allocation::around("--ranks", surroundings) {
+        // The user says how many: their place is the launcher's matter.
+        Err(_) if typed.ranks.is_some() => Ok(Found::default()),
+        found => found,
+    }
+}
+
+/// Slots of the hosts, as far as anybody tells.
+fn slots_of(place: &Found, hostfile: Option<&Path>, is_simulated: bool) -> Vec<usize> {
+    if is_simulated || place.starts.is_some() {
+        // Neither a simulator nor a batch system's launcher is told to over-subscribe.
+        return Vec::new();
+    }
+    match (&place.shape, hostfile) {
+        (Some(shape), _) => shape.slots.clone(),
+        (None, Some(file)) => slots::of_hostfile(file),
+        (None, None) if place.words.is_empty() => slots::here().into_iter().collect(),
+        (None, None) => Vec::new(),
+    }
 }
 
 fn platform(name: &str, ranks: usize) -> Result<Platform, OptionError> {
@@ -218,7 +256,7 @@ mod tests {
     fn typed(arguments: &[&str]) -> cli::Measure {
         let words = ["kilter", "check"].iter().chain(arguments);
         match cli::Cli::try_parse_from(words).unwrap().command {
-            cli::Command::Check(measure) => measure,
+            cli::Command::Check(typed) => typed.measure,
             other => panic!("{other:?}"),
         }
     }

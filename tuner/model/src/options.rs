@@ -36,6 +36,8 @@ pub struct Options {
     pub starts: Option<Starts>,
     /// True if ranks are on several hosts.
     pub several_hosts: bool,
+    /// Slots of each host, in which the launcher puts a rank each unless it is told to over-subscribe; empty where nobody knows them.
+    pub slots: Vec<usize>,
     /// Simulated machine.
     pub platform: Option<Platform>,
     /// Site parameters: name, value.
@@ -126,6 +128,24 @@ impl Options {
             test: Test::Exact,
             ..self
         }
+    }
+
+    /// True if some host gets more ranks than it has slots, or if nobody knows how many it has.
+    #[must_use]
+    pub fn over_subscribes(&self) -> bool {
+        match self.layout {
+            Some(layout) => {
+                let with_room = self.slots.iter().filter(|slots| **slots >= layout.per_node);
+                with_room.count() < layout.nodes
+            }
+            None => self.ranks > self.slots.iter().sum(),
+        }
+    }
+
+    /// True if the launcher has several hosts to put ranks on.
+    #[must_use]
+    pub fn has_several_hosts(&self) -> bool {
+        self.hostfile.is_some() || self.starts.is_some() || self.slots.len() > 1
     }
 
     /// True if times are exact, as on a simulated machine.

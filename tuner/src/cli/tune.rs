@@ -46,9 +46,9 @@ pub struct Tune {
     /// Options of the measurement.
     #[command(flatten)]
     pub measure: Measure,
-    /// Layouts to tune in one go, as nodes x ranks per node, such as 8x1,8x16, or 2,4 for ranks of one node. In a Slurm allocation
-    /// `auto` stands for one rank on each node and one on each CPU, as Slurm counts them. Each layout has its report in DIR/NxP and
-    /// an equal share of --budget. DIR/emit holds the settings of all layouts.
+    /// Layouts to tune in one go, as nodes x ranks per node, such as 8x1,8x16, or 2,4 for ranks of one node. `auto`, the default inside an
+    /// allocation of several nodes, stands for one rank on each node and one on each CPU, as the batch system counts them. Each layout has
+    /// its report in DIR/NxP and an equal share of --budget. DIR/emit holds the settings of all layouts.
     #[arg(long, help_heading = super::JOB, value_name = "NxP,...", conflicts_with = "ranks")]
     pub layouts: Option<String>,
 }

@@ -77,6 +77,7 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
             .replace("{ranks}", &ranks.to_string())
             .replace("{hours}", &format!("{:02}", typed.minutes / 60))
             .replace("{minutes}", &format!("{:02}", typed.minutes % 60))
+            .replace("{all_minutes}", &typed.minutes.to_string())
     };
     let script = &described.script;
     let mut text = String::from("#!/bin/bash\n");
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn what_no_script_can_hold_is_refused() {
         for (arguments, part) in [
-            (&["sge"][..], "`sge` is no launcher"),
+            (&["oar"][..], "`oar` is no launcher"),
             (&["slurm", "--nodes", "0"], "--nodes"),
             (&["slurm", "--minutes", "0"], "--minutes"),
             (&["slurm", "--job", "a b"], "--job: `a b`"),

@@ -66,7 +66,7 @@ mod tests {
             .unwrap()
             .command
         {
-            cli::Command::Check(measure) => measure,
+            cli::Command::Check(typed) => typed.measure,
             other => panic!("{other:?}"),
         };
         let options = crate::options::measuring(typed).unwrap();

@@ -111,6 +111,13 @@ pub(super) struct Found {
     guidelines: Vec<guideline::Guideline>,
 }
 
+impl Found {
+    /// The guidelines that the options select.
+    pub(super) fn guidelines(&self) -> &[guideline::Guideline] {
+        &self.guidelines
+    }
+}
+
 /// Makes the output directory, and finds the library, its programs and the guidelines.
 pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
     // A bad output directory must fail before anything is measured.

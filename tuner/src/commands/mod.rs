@@ -11,6 +11,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod generate;
+mod layouts;
 mod list;
 mod list_json;
 mod measuring;

@@ -69,7 +69,7 @@ mod tests {
         let Command::Check(typed) = typed.command else {
             panic!("`{words}` is no check");
         };
-        let options = crate::options::measuring(typed).unwrap();
+        let options = crate::options::measuring(typed.measure).unwrap();
         of(&options, "check", &[], "4.1.4", &[])
     }
 

@@ -9,10 +9,14 @@ use kilter_report::terminal;
 use kilter_tune::layouts::merge::LeftOut;
 use kilter_tune::layouts::prove::{Member, prove};
 
+use super::layouts::{dry_run, place_in, status, write};
 use super::{Status, measuring, print, tune};
 use crate::reporting;
 
 pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<Status> {
+    if options.common.dry_run {
+        return dry_run(&options.layouts, "tune");
+    }
     measuring::prepare_process()?;
     let directory = options.common.out.join("emit");
     // Before anything is measured.
@@ -33,12 +37,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     }
     let mut members = Vec::new();
     for (layout, context) in layouts.iter().zip(&contexts) {
-        context.progress.note(&format!(
-            "layout {layout} ({} of {}): {} ranks",
-            members.len() + 1,
-            layouts.len(),
-            layout.ranks()
-        ));
+        context.progress.note(&place_in(*layout, members.len(), layouts.len()));
         // Each has its share of the command's seconds, one after the other.
         if !members.is_empty() {
             context.jobs.budget.restart();
@@ -83,8 +82,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     let emitted = proven.emitted.as_ref().map(|_| "emit".to_owned());
     let left_out = proven.merged.left_out.iter().map(LeftOut::line).collect();
     let index = Index::new(&reports, emitted, left_out);
-    reporting::write(&options.common, "report.html", &index.to_html()?)?;
-    reporting::write(&options.common, Index::FILE, &index.to_json()?)?;
+    write(&options.common, &index)?;
     // Together, and only now: until here the same command resumes every layout.
     for member in &members {
         member.context.jobs.run.finish()?;
@@ -97,7 +95,5 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
         }
         print(&index.to_text())?;
     }
-    let statuses = reports.iter().map(|(_, report)| Status::of(report));
-    let violated = statuses.into_iter().any(|status| status == Status::Violations);
-    Ok(if violated { Status::Violations } else { Status::Holds })
+    Ok(status(&reports))
 }

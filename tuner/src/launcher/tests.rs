@@ -19,7 +19,12 @@ fn options(arguments: &[&str]) -> Options {
         .iter()
         .chain(arguments);
     match Cli::try_parse_from(words).unwrap().command {
-        Command::Check(typed) => crate::options::measuring(typed).unwrap(),
+        Command::Check(typed) => {
+            let mut options = crate::options::measuring(typed.measure).unwrap();
+            // Whatever the machine that runs the test has.
+            options.slots.clear();
+            options
+        }
         _ => unreachable!(),
     }
 }
@@ -96,12 +101,18 @@ fn a_batch_system_starts_the_ranks_of_any_library() {
         }
     }
     insta::assert_snapshot!(lines.join("\n"), @r"
+    flux: flux run --ntasks 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    flux: flux run --ntasks 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     jsm: jsrun --tasks_per_rs 1 --cpu_per_rs 1 --nrs 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     jsm: jsrun --tasks_per_rs 1 --cpu_per_rs 1 --nrs 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     lsf: mpirun --oversubscribe --hostfile ./hosts -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     lsf: mpirun -np 2 -hostfile ./hosts MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    pals: mpiexec --envall -n 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    pals: mpiexec --envall -n 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     pbs: mpirun --oversubscribe --hostfile ./hosts -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     pbs: mpirun -np 2 -hostfile ./hosts MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    sge: mpirun --oversubscribe --hostfile ./hosts -np 2 --mca btl tcp,self -x 'LD_PRELOAD=/opt/a b/libkilter.so' worker
+    sge: mpirun -np 2 -hostfile ./hosts MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     slurm: srun --mpi=pmix --kill-on-bad-exit=1 --nodelist ./hosts --ntasks 2 env OMPI_MCA_btl=tcp,self 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     slurm: srun --mpi=pmix --kill-on-bad-exit=1 --nodelist ./hosts --ntasks 2 env MV2_SMP_USE_CMA=0 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     ");
@@ -138,4 +149,31 @@ fn a_layout_is_asked_for_in_each_launchers_own_way() {
         srun '--mpi={pmi}' --kill-on-bad-exit=1 --nodes 4 --ntasks-per-node 1 --ntasks 2 env OMPI_MCA_a=b 'LD_PRELOAD=/opt/a b/libkilter.so'
         "
     );
+}
+
+/// Open MPI takes a host with more ranks than slots for a crowded one: ranks yield to each other and are not bound. It is told to only where that
+/// is so, or where nobody knows.
+#[test]
+fn over_subscription_is_asked_for_where_ranks_exceed_the_slots() {
+    let asks = |slots: &[usize], ranks: usize, layout: Option<&str>| {
+        let options = Options {
+            slots: slots.to_vec(),
+            ranks,
+            layout: layout.map(|text| text.parse().unwrap()),
+            ..options(&[])
+        };
+        line(&options, OPEN_MPI, ("a", "b")).contains("--oversubscribe")
+    };
+    assert!(asks(&[], 2, None), "nobody knows");
+    assert!(!asks(&[2], 2, None) && asks(&[2], 4, None));
+    assert!(!asks(&[16; 8], 128, Some("8x16")) && !asks(&[16; 8], 16, Some("1x16")));
+    assert!(asks(&[1; 8], 16, Some("8x2")) && asks(&[4, 2], 8, Some("2x4")));
+    let placed = Options {
+        slots: vec![16; 8],
+        ranks: 16,
+        layout: Some("1x16".parse().unwrap()),
+        ..options(&[])
+    };
+    let line = line(&placed, OPEN_MPI, ("a", "b"));
+    assert!(line.starts_with("mpirun --map-by ppr:16:node -np 2 "), "{line}");
 }

@@ -9,9 +9,6 @@ use kilter_render::format::percent;
 
 use crate::cli;
 
-/// Number of ranks where nobody says otherwise.
-const RANKS: usize = 2;
-
 /// An application, read once for all layouts.
 #[derive(Debug)]
 pub(super) struct Application {
@@ -54,10 +51,10 @@ pub(super) fn read<F: cli::Output>(typed: &cli::Measure<F>) -> Result<Option<App
     }))
 }
 
-/// Ranks of the job: as typed, or of the communicators in which the profiled program spends most time.
-pub(super) fn ranks<F: cli::Output>(typed: &cli::Measure<F>, application: Option<&Application>) -> usize {
+/// Ranks of the job: as typed, or of the communicators in which the profiled program spends most time; `None` if nobody says.
+pub(super) fn ranks<F: cli::Output>(typed: &cli::Measure<F>, application: Option<&Application>) -> Option<usize> {
     let dearest = application.and_then(|one| one.shares.first()).map(|share| share.ranks);
-    typed.ranks.or(dearest).unwrap_or(RANKS)
+    typed.ranks.or(dearest)
 }
 
 impl Application {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use kilter_algorithms::Collective;
 use kilter_model::config::ConfigError;
 use kilter_model::config::target::{self, Target};
-use kilter_model::layout::{self, Layout};
 use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, Options, TuneOptions, absolute, functions, parse_bytes, plugins, wrong};
 
-use super::application::{self, Application};
-use super::{allocation, measuring_for};
+use super::application;
+use super::layouts::{Layouts, layouts};
+use super::measuring_for;
 use crate::cli;
 
 /// Validates the options of tuning.
@@ -47,33 +47,22 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     }
     let application = application::read(&typed.measure)?;
     let application = application.as_ref();
-    let is_free = typed.layouts.is_none() && typed.measure.ranks.is_none();
-    let choice = application
-        .filter(|_| is_free)
-        .map(Application::choice)
-        .unwrap_or_default();
-    let mut layouts = match &typed.layouts {
-        Some(text) => of_layouts(&layout_list(text)?, &typed.measure, application)?,
-        None if !choice.layouts.is_empty() && typed.measure.platform.is_none() => {
-            of_layouts(&choice.layouts, &typed.measure, application)?
-        }
-        None => Vec::new(),
-    };
-    let mut common = match layouts.first() {
+    let Layouts { mut options, said } = layouts(typed.layouts.as_deref(), &typed.measure, application)?;
+    let mut common = match options.first() {
         Some(first) => Options {
             out: absolute("--out", &typed.measure.job.out)?,
             ..first.clone()
         },
         None => measuring_for(typed.measure, application)?,
     };
-    for options in layouts.iter_mut().chain([&mut common]) {
-        options.limits = limits.clone();
-        options.plugins = plugins.clone();
+    for own in options.iter_mut().chain([&mut common]) {
+        own.limits = limits.clone();
+        own.plugins = plugins.clone();
     }
     Ok(TuneOptions {
         common,
-        layouts,
-        said: choice.said,
+        layouts: options,
+        said,
         parameters: matches!(typed.only, None | Some(cli::Only::Parameters)),
         mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
         algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
@@ -105,50 +94,6 @@ fn targets(names: &[String], files: &[PathBuf]) -> Result<Vec<Target>, OptionErr
     }
     chosen.dedup_by(|a, b| a.id == b.id);
     Ok(chosen)
-}
-
-/// Layouts of a list, or of the allocation.
-fn layout_list(text: &str) -> Result<Vec<Layout>, OptionError> {
-    if text == "auto" {
-        return allocation::layouts(&|name| std::env::var(name).ok());
-    }
-    layout::parse_list(text).map_err(|error| wrong("--layouts", error.to_string()))
-}
-
-/// Options of each layout: a directory of its own, one database, an equal share of the budget.
-fn of_layouts(
-    layouts: &[Layout],
-    typed: &cli::Measure,
-    application: Option<&Application>,
-) -> Result<Vec<Options>, OptionError> {
-    if let Some(platform) = &typed.platform {
-        return Err(wrong(
-            "--layouts",
-            format!(
-                "ranks lie on the simulated machine `{platform}` as its description says, and what is found holds for all sizes of \
-                 communicators; give --ranks, and a command for each number of them"
-            ),
-        ));
-    }
-    let db = typed.job.db.clone().unwrap_or_else(|| typed.job.out.join("kilter.db"));
-    let each = layouts.iter().map(|layout| {
-        let own = cli::Measure {
-            ranks: Some(layout.ranks()),
-            job: cli::Job {
-                out: typed.job.out.join(layout.to_string()),
-                db: Some(db.clone()),
-                ..typed.job.clone()
-            },
-            budget: typed.budget / layouts.len() as f64,
-            ..typed.clone()
-        };
-        Ok(Options {
-            layout: Some(*layout),
-            several_hosts: layout.nodes > 1,
-            ..measuring_for(own, application)?
-        })
-    });
-    each.collect()
 }
 
 /// Limits of fixes.

@@ -126,7 +126,7 @@ impl Site {
         let cli::Command::Check(typed) = self.typed("check", arguments)? else {
             anyhow::bail!("`check` is not read as such");
         };
-        let options = crate::options::measuring(typed)?;
+        let options = crate::options::measuring(typed.measure)?;
         self.run(Box::new(self.bench()), &options, arguments, |context| {
             let found = verify(
                 &context.jobs,

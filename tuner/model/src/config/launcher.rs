@@ -59,16 +59,34 @@ pub struct Allocation {
     /// Variable with the cores of the hosts, as `16(x8),4`.
     #[serde(default)]
     pub cpus: Option<String>,
+    /// Variable with the tasks of the hosts, in the same form: so many ranks fit on each for the library's launcher. Where it is not set, one
+    /// for each core does.
+    #[serde(default)]
+    pub tasks: Option<String>,
     /// Variable with the path of the host file.
     #[serde(default)]
     pub hostfile: Option<String>,
+    /// Form of that file.
+    #[serde(default)]
+    pub hostfile_form: HostfileForm,
     /// Program, not a variable, that starts daemons on the hosts.
     #[serde(default)]
     pub agent: Option<String>,
 }
 
+/// Forms of a batch system's host file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HostfileForm {
+    /// A line for each rank, with the name of its host. Launchers of MPI libraries read it.
+    #[default]
+    Lines,
+    /// A line for each host: its name, its slots, and more. The library's launcher knows the batch system, or is told nothing.
+    Counted,
+}
+
 /// First lines of a batch script. `{job}`, `{nodes}`, `{per_node}`, `{ranks}`, `{hours}` and `{minutes}` (two digits
-/// each) are filled in.
+/// each), and `{all_minutes}` are filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -103,8 +121,11 @@ impl BatchLauncher {
             if starts.program.is_empty() || starts.ranks_flag.is_empty() {
                 return Some("starts.program and starts.ranks_flag must not be empty".to_owned());
             }
-            if !starts.per_node.is_empty() && !starts.per_node.iter().any(|part| part.contains("{per_node}")) {
-                return Some("starts.per_node must contain {per_node}".to_owned());
+            let places = |part: &String| part.contains("{per_node}") || part.contains("{nodes}");
+            if !starts.per_node.is_empty() && !starts.per_node.iter().any(places) {
+                return Some(
+                    "starts.per_node must contain {per_node}, or {nodes} where ranks are shared evenly".to_owned(),
+                );
             }
         }
         for (key, line) in [("account", &self.script.account), ("queue", &self.script.queue)] {
@@ -112,7 +133,15 @@ impl BatchLauncher {
                 return Some(format!("script.{key} must contain {{value}}"));
             }
         }
-        let known = ["{job}", "{nodes}", "{per_node}", "{ranks}", "{hours}", "{minutes}"];
+        let known = [
+            "{job}",
+            "{nodes}",
+            "{per_node}",
+            "{ranks}",
+            "{hours}",
+            "{minutes}",
+            "{all_minutes}",
+        ];
         let unknown = self.script.header.iter().find(|line| {
             let rest = known.iter().fold((*line).clone(), |text, name| text.replace(name, ""));
             !line.starts_with('#') || rest.contains('{')
@@ -154,12 +183,12 @@ mod tests {
         let all = load_embedded().unwrap();
         assert_eq!(
             all.iter().map(|launcher| launcher.id.as_str()).collect::<Vec<_>>(),
-            ["jsm", "lsf", "pbs", "slurm"]
+            ["flux", "jsm", "lsf", "pals", "pbs", "sge", "slurm"]
         );
         assert_eq!(find("--launcher", "pbs").unwrap().id, "pbs");
-        let error = find("--launcher", "sge").unwrap_err().to_string();
+        let error = find("--launcher", "oar").unwrap_err().to_string();
         assert!(
-            error.starts_with("--launcher: `sge` is no launcher; allowed: jsm (LSF, by jsrun), lsf"),
+            error.starts_with("--launcher: `oar` is no launcher; allowed: flux (Flux), jsm (LSF, by jsrun), lsf"),
             "{error}"
         );
     }
@@ -179,7 +208,11 @@ mod tests {
                 "--ntasks-per-node={pernode}",
                 "`#SBATCH --ntasks-per-node={pernode}` must begin",
             ),
-            ("\"{per_node}\"]", "\"1\"]", "starts.per_node must contain {per_node}"),
+            (
+                "\"{nodes}\", \"--ntasks-per-node\", \"{per_node}\"]",
+                "\"1\"]",
+                "starts.per_node must contain {per_node}",
+            ),
             ("account={value}", "account=x", "script.account must contain {value}"),
             ("submit =", "submits =", "unknown field `submits`"),
         ] {

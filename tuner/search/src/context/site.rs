@@ -113,6 +113,24 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// Says that ranks which could be on several hosts are all on one, if they are so and no layout demands it: what holds among hosts is not
+    /// seen there.
+    #[must_use]
+    pub fn crowded(&self, hosts: &[String]) -> Option<String> {
+        let there = self.options.slots.len();
+        let first = hosts
+            .first()
+            .filter(|_| hosts.len() > 1 && there > 1 && self.options.layout.is_none())?;
+        hosts.iter().all(|host| host == first).then(|| {
+            format!(
+                "all {} ranks lie on `{first}`, one of {there} hosts: nothing is measured between hosts; give --layouts, such as {there}x1 or \
+                 1x{} for this one",
+                hosts.len(),
+                hosts.len()
+            )
+        })
+    }
+
     /// Confirms that every setting reads back from the running library and its ranks: a wrong setting is nearly always silent.
     ///
     /// # Errors

@@ -192,6 +192,9 @@ pub(super) fn launch(
         .with_context(|| format!("launch `{name}` failed; its log is in {}", jobs.directory.display()))?;
     let start = session.start()?;
     jobs.site.confirm(setup, &start)?;
+    if let Some(text) = jobs.site.crowded(&start.hosts) {
+        jobs.progress.warn(&text);
+    }
     verification.clock_tick_seconds = verification.clock_tick_seconds.max(start.clock_tick_seconds);
     verification.clock_read_seconds = verification.clock_read_seconds.max(start.clock_read_seconds);
     verification.loop_overhead_seconds = verification.loop_overhead_seconds.max(start.loop_overhead_seconds);

@@ -9,6 +9,9 @@ pub struct Launcher {
     /// Arguments of every launch.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// Arguments of a launch with more ranks than the launcher has slots for, or where nobody knows how many it has.
+    #[serde(default)]
+    pub over_subscription: Vec<String>,
     /// Arguments when the user is root.
     #[serde(default)]
     pub root_arguments: Vec<String>,
