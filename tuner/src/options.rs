@@ -88,7 +88,7 @@ fn measuring_for<F: cli::Output>(
             None => out.join("kilter.db"),
         },
         out,
-        wait: wait(typed.wait, ranks),
+        wait: wait(typed.wait),
         sync: sync(typed.sync),
         cache: match typed.cache {
             cli::CacheChoice::Warm => Cache::Warm,
@@ -225,13 +225,11 @@ pub(crate) fn own_directory() -> Result<PathBuf, OptionError> {
         .ok_or_else(|| wrong("--libexec", "the directory of `kilter` cannot be found out; give it"))
 }
 
-fn wait(choice: cli::WaitChoice, ranks: usize) -> Wait {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+fn wait(choice: cli::WaitChoice) -> Option<Wait> {
     match choice {
-        cli::WaitChoice::Spin => Wait::Spin,
-        cli::WaitChoice::Sleep => Wait::Sleep,
-        cli::WaitChoice::Auto if ranks <= cores => Wait::Spin,
-        cli::WaitChoice::Auto => Wait::Sleep,
+        cli::WaitChoice::Spin => Some(Wait::Spin),
+        cli::WaitChoice::Sleep => Some(Wait::Sleep),
+        cli::WaitChoice::Auto => None,
     }
 }
 

@@ -115,7 +115,7 @@ fn on_four_ranks() {
 
 fn with_ranks_that_spin() {
     let mut job = Job::new(2);
-    job.header.wait = Wait::Spin;
+    job.header.wait = Some(Wait::Spin);
     let finished = job.run_well(&[block("b", vec![item("scan", Collective::Scan, 64, "scan(n)")])]);
     assert_eq!(finished.failures(), []);
     let seconds = finished.samples("b", "scan");

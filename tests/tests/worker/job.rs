@@ -60,7 +60,7 @@ impl Job {
     pub(crate) fn new(ranks: usize) -> Job {
         let header = Header {
             v: VERSION,
-            wait: Wait::Sleep,
+            wait: Some(Wait::Sleep),
             root: Root::Fixed(0),
             element: Element::Byte,
             seed: 5,

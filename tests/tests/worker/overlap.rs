@@ -127,7 +127,7 @@ fn run_traced(wait: Wait, fault: &[&str], blocks: &[Block]) -> (Finished, [Strin
     let set = set.iter().map(String::as_str).chain(fault.iter().copied());
     let options: Vec<&str> = set.flat_map(|variable| ["-x", variable]).collect();
     let mut job = Job::new(2);
-    job.header.wait = wait;
+    job.header.wait = Some(wait);
     let finished = job.option(&options).run_well(blocks);
     let traces = [0, 1].map(|rank| std::fs::read_to_string(format!("{}.{rank}", trace.display())).unwrap());
     (finished, traces)

@@ -1,7 +1,7 @@
 //! Starting together on clocks that differ, cold caches, and how many repetitions are made.
 
 use kilter_algorithms::Collective;
-use kilter_protocol::plan::{Cache, ClockFault, Repetitions, StopRules, Synchronisation, Window};
+use kilter_protocol::plan::{Cache, ClockFault, Repetitions, StopRules, Synchronisation, Wait, Window};
 use kilter_protocol::report::{End, Event, Start, Synchronised};
 
 use crate::worker::job::{Finished, Job, block, item};
@@ -135,6 +135,20 @@ fn clocks_and_loop_are_measured_at_the_start() {
     assert_eq!((start.swept_bytes, end(&finished).sweeps), (None, 0));
 }
 
+fn ranks_spin_where_each_has_a_processor_and_sleep_where_they_share() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    for (ranks, wait) in [(processors, Wait::Spin), (2 * processors, Wait::Sleep)] {
+        let mut job = Job::new(ranks);
+        job.header.wait = None;
+        let finished = job.run_well(&[]);
+        assert_eq!(
+            start(&finished).wait,
+            Some(wait),
+            "{ranks} ranks on {processors} processors"
+        );
+    }
+}
+
 fn caches_are_swept_before_every_repetition() {
     let mut job = Job::new(2);
     job.header.cache = Cache::Cold { bytes: Some(1 << 20) };
@@ -189,6 +203,7 @@ kilter_tests::cases![
     a_shared_clock_is_refused_where_there_is_none,
     a_barrier_needs_no_common_clock,
     clocks_and_loop_are_measured_at_the_start,
+    ranks_spin_where_each_has_a_processor_and_sleep_where_they_share,
     caches_are_swept_before_every_repetition,
     the_caches_size_is_found_where_none_is_given,
     a_window_of_medians_ends_a_block_and_a_fixed_number_is_kept,

@@ -44,8 +44,8 @@ pub struct Options {
     pub site_parameters: Vec<(String, String)>,
     /// Site environment of the ranks: name, value.
     pub site_environment: Vec<(String, String)>,
-    /// Behaviour of waiting ranks.
-    pub wait: Wait,
+    /// Behaviour of waiting ranks; `None` if the ranks decide it by the processors of their hosts.
+    pub wait: Option<Wait>,
     /// Synchronisation of ranks at the start of a repetition.
     pub sync: Synchronisation,
     /// Contents of the caches.

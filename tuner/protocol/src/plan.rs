@@ -26,8 +26,9 @@ pub enum PlanLine {
 pub struct Header {
     /// [`crate::VERSION`].
     pub v: u32,
-    /// Waiting of ranks for the agreed start of a repetition.
-    pub wait: Wait,
+    /// Waiting of ranks for the agreed start of a repetition; without it the ranks decide by the processors of their hosts.
+    #[serde(default)]
+    pub wait: Option<Wait>,
     /// Root of rooted collectives.
     pub root: Root,
     /// Element of data that is combined: bytes by a bitwise OR, numbers by a sum.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::ProcessingUnits;
 use crate::fault::Fault;
 use crate::measuring::Synchronisation;
+use crate::plan::Wait;
 
 /// Name under which [`Event::Settings`] has an item's results on random doubles: a digest over all ranks, equal for results that are equal bit
 /// by bit; or [`BITS_VARY`].
@@ -125,6 +126,9 @@ pub struct Start {
     /// Synchronisation of repetitions, and its quality before the first one.
     #[serde(default)]
     pub sync: Option<Synchronised>,
+    /// Behaviour of waiting ranks: the plan's word, or what the ranks decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
     /// Bytes that rank 0 sweeps before each repetition so that caches are cold; `None` where they stay warm.
     #[serde(default)]
     pub swept_bytes: Option<u64>,

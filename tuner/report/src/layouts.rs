@@ -27,6 +27,9 @@ pub struct Index {
     pub layouts: Vec<Entry>,
     /// The directory of the merged files, relative to the index; `None` where nothing is deployed.
     pub emitted: Option<String>,
+    /// True if something was searched that could be deployed.
+    #[serde(skip)]
+    pub is_tuned: bool,
     /// Choices of some layout that the merged files leave out, a line each.
     pub left_out: Vec<String>,
     /// The application's run in which its calls were counted, if it is known.
@@ -94,6 +97,7 @@ impl Index {
             }),
             layouts: reports.iter().map(|(layout, report)| entry(*layout, report)).collect(),
             emitted,
+            is_tuned: reports.iter().any(|(_, report)| report.command == "tune"),
             left_out,
             application: reports.iter().find_map(|(_, report)| report.application.clone()),
             version: env!("CARGO_PKG_VERSION"),
@@ -151,7 +155,8 @@ impl Index {
             Some(directory) => {
                 let _ = writeln!(text, "files of all layouts: {directory}");
             }
-            None => text.push_str("nothing is deployed\n"),
+            None if self.is_tuned => text.push_str("nothing is deployed\n"),
+            None => {}
         }
         text
     }

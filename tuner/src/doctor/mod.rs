@@ -135,7 +135,8 @@ pub struct Warning {
 /// of a host file or on simulated ones, because this machine is then not theirs.
 #[must_use]
 pub fn quick(options: &Options) -> Vec<Warning> {
-    if options.hostfile.is_some() || options.is_exact() {
+    // The job's hosts are others than this one.
+    if options.has_several_hosts() || options.is_exact() {
         return Vec::new();
     }
     warnings(&gather::local(options))

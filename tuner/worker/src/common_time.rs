@@ -49,11 +49,11 @@ impl CommonTime {
     ///
     /// # Errors
     /// The library's; a shared clock is asked for where the ranks have none.
-    pub(crate) fn establish(control: &Control, header: &Header) -> anyhow::Result<CommonTime> {
+    pub(crate) fn establish(control: &Control, header: &Header, wait: Wait) -> anyhow::Result<CommonTime> {
         let fault = |rank: usize| header.clock_faults.iter().find(|fault| fault.rank == rank).map(wrong);
         let mut time = CommonTime {
             method: header.sync,
-            wait: header.wait,
+            wait,
             fault: fault(control.rank()),
             model: None,
             round_time: RoundTime::default(),

@@ -15,7 +15,7 @@
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
 //! * [`settings`]: the library's control variables, per item; [`messages`]: the library's messages for an item; [`bits`]: an item's results on
 //!   random doubles.
-//! * [`environment`], [`mod@processing_units`]: description of the job and its hosts.
+//! * [`environment`], [`mod@processing_units`]: description of the job and its hosts. [`waiting`]: whether ranks spin or sleep there.
 //! * [`plan_file`], [`report_file`]: the two files, which rank 0 alone touches.
 //!
 //! With the feature `simulated` it is a library for SimGrid's SMPI, where ranks are called in one process and time is simulated: the differences
@@ -70,6 +70,7 @@ mod simulated;
 mod stop;
 mod sweep;
 mod unit;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -205,15 +206,17 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
     let variables = ControlVariables::when_asked();
     // Before variables are read: a component that counts may have to be asked for its own.
     let counters = messages::counters(&control, &header.counters)?;
-    let time = CommonTime::establish(&control, &header)?;
+    let wait = waiting::decide(&control, header.wait)?;
+    let time = CommonTime::establish(&control, &header, wait)?;
     let sweep = Sweep::new(header.cache);
     let mut start = environment::start(&control, &variables, &header)?;
     if control.is_root() {
-        start.loop_overhead_seconds = overhead::loop_overhead_seconds(&time, header.wait);
+        start.loop_overhead_seconds = overhead::loop_overhead_seconds(&time, wait);
     }
     start.swept_bytes = sweep.as_ref().map(Sweep::bytes);
     start.sync = Some(time.survey(&control)?);
-    let lead = Lead::new(header.wait);
+    start.wait = Some(wait);
+    let lead = Lead::new(wait);
     let world = kilter_mpi::constants::comm_world();
     // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks come here.
     let one_node = unsafe { kilter_mpi::is_one_node(world) }.context("cannot find out which ranks share a node")?;
@@ -222,6 +225,7 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
         variables,
         counters,
         header,
+        wait,
         time,
         sweep,
         lead,
@@ -335,7 +339,7 @@ mod tests {
     fn header() -> Header {
         Header {
             v: VERSION,
-            wait: Wait::Sleep,
+            wait: Some(Wait::Sleep),
             root: Root::Fixed(0),
             element: Element::Byte,
             seed: 0,

@@ -4,7 +4,7 @@ use kilter_mpi::MPI_Comm;
 use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::fault::Fault;
-use kilter_protocol::plan::{Block, Header, Item};
+use kilter_protocol::plan::{Block, Header, Item, Wait};
 use kilter_protocol::report::Event;
 
 use crate::common_time::CommonTime;
@@ -24,6 +24,8 @@ pub(crate) struct Session {
     pub(crate) counters: Option<Counters>,
     /// The plan's first line.
     pub(crate) header: Header,
+    /// Behaviour of waiting ranks.
+    pub(crate) wait: Wait,
     /// The time in which starts are agreed.
     pub(crate) time: CommonTime,
     /// Cleans caches, if they are to be cold.

@@ -32,7 +32,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
         },
         header: Header {
             v: VERSION,
-            wait: Wait::Sleep,
+            wait: Some(Wait::Sleep),
             root: kilter_protocol::plan::Root::Fixed(0),
             element: kilter_protocol::plan::Element::Byte,
             seed: 0,

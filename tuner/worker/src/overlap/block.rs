@@ -95,7 +95,7 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
 fn team<'i>(session: &Session, comm: MPI_Comm, mut items: impl Iterator<Item = &'i Prepared>) -> Option<Team> {
     let control = &session.control;
     let place = (control.rank(), control.p_ranks());
-    Team::new(comm, session.header.wait, items.any(Prepared::is_of_all_ranks), place)
+    Team::new(comm, session.wait, items.any(Prepared::is_of_all_ranks), place)
 }
 
 /// Makes an item ready, carries it out once and checks its data. Called by all ranks, which all come to the same end.
@@ -171,7 +171,7 @@ fn round(session: &mut Session, team: &Team, prepared: &Prepared) -> anyhow::Res
         return together::round(session, prepared);
     }
     if session.control.is_root() {
-        return Ok(prepared.lead(team, session.header.wait)?);
+        return Ok(prepared.lead(team, session.wait)?);
     }
     prepared.follow(team)?;
     Ok(Outcome::Void)

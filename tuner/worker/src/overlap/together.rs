@@ -35,7 +35,7 @@ pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Resul
     let in_time = session.lead.learn(arrival, took_ns, needed_ns);
     // If ranks share cores, one that waited in time begins when another's computation lets it; that belongs to the
     // measurement. No rank's loss of the processor voids a round, because with many ranks somebody always loses it.
-    let shares = session.header.wait == Wait::Sleep && arrival != Arrival::Missed;
+    let shares = session.wait == Wait::Sleep && arrival != Arrival::Missed;
     if !in_time && !shares {
         return Ok(Outcome::Void);
     }
