@@ -75,7 +75,8 @@ fn is_emphasis(text: &[char], at: usize) -> bool {
     let before = text[..at].iter().rev().find(is_other);
     let after = text[at..].iter().find(is_other);
     let both = |is: fn(&char) -> bool| before.is_some_and(is) && after.is_some_and(is);
-    !both(|c| *c == ' ') && !(text[at] == '_' && both(char::is_ascii_alphanumeric))
+    let is_within_word = text[at] == '_' && both(char::is_ascii_alphanumeric);
+    !is_within_word && !both(|c| *c == ' ')
 }
 
 /// True if an ampersand before this would make an entity of it, such as `&lt;`.
