@@ -12,8 +12,6 @@ use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
 use crate::among::Members;
-use crate::barrier;
-use crate::bits;
 use crate::candidate::{Buffers, Candidate, title};
 use crate::clock::Arrival;
 use crate::common_time::CommonTime;
@@ -21,14 +19,13 @@ use crate::control::{Control, Refusal};
 use crate::images::Gallery;
 use crate::implementation::Recipe;
 use crate::measure::{Agreed, Machine, Repetition, measure};
-use crate::messages;
 use crate::place::Place;
 use crate::reason::Reason;
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::session::{Session, fail};
-use crate::settings;
 use crate::sweep::Sweep;
+use crate::{barrier, bits, messages, settings};
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
