@@ -22,7 +22,7 @@ use kilter_algorithms::Collective;
 use std::ffi::{c_int, c_void};
 
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
-use kilter_protocol::expression::{Communicator, Quantity, Side, Values};
+use kilter_protocol::expression::{Communicator, Operation, Quantity, Side, Single, Values};
 use kilter_protocol::task::Functionality;
 use mpi::ffi;
 
@@ -88,6 +88,9 @@ impl Program {
         memory: Memory,
         seed: u64,
     ) -> Result<Result<Program, Reason>, MpiError> {
+        if let Err(reason) = check_epochs(side) {
+            return Ok(Err(reason.into()));
+        }
         // SAFETY: by this function's contract.
         let groups = match unsafe { Groups::new(side, memory.comm, problem.root, seed)? } {
             Ok(groups) => groups,
@@ -256,8 +259,25 @@ fn fits(side: &Side, steps: &[Step]) -> Result<(), Reason> {
 }
 
 fn is_fence(call: &kilter_protocol::expression::Call) -> bool {
-    use kilter_protocol::expression::{Operation, Single};
     call.operation == Operation::Single(Single::Fence)
+}
+
+/// Checks that every put and get stands between two fences.
+fn check_epochs(side: &Side) -> Result<(), NoProgram> {
+    let fences = || side.terms.iter().map(|term| is_fence(&term.call));
+    let first = fences().position(|is_fence| is_fence);
+    let last = fences().rposition(|is_fence| is_fence);
+    let is_one_sided = |operation: &Operation| matches!(operation, Operation::Single(Single::Put | Single::Get));
+    let outside = side.terms.iter().enumerate().find(|(at, term)| {
+        let is_inside = first.is_some_and(|first| first < *at) && last.is_some_and(|last| last > *at);
+        is_one_sided(&term.call.operation) && !is_inside
+    });
+    outside.map_or(Ok(()), |(_, term)| {
+        Err(NoProgram::NoEpoch {
+            side: side.to_string(),
+            term: term.to_string(),
+        })
+    })
 }
 
 impl Compiler<'_> {
@@ -329,4 +349,24 @@ fn count(elements: usize) -> Result<c_int, NoProgram> {
 
 fn void(pointer: *mut u8) -> *mut c_void {
     pointer.cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn puts_and_gets_stand_between_two_fences() {
+        for side in [
+            "win_fence + put(n) + win_fence",
+            "win_fence + p * get(n/p) + win_fence",
+            "bcast(n)",
+        ] {
+            assert!(check_epochs(&side.parse().unwrap()).is_ok(), "{side}");
+        }
+        for side in ["put(n)", "get(n)", "win_fence + put(n)", "put(n) + win_fence"] {
+            let reason = check_epochs(&side.parse().unwrap()).unwrap_err().to_string();
+            assert!(reason.contains("a `win_fence` must stand before `"), "{reason}");
+        }
+    }
 }

@@ -17,6 +17,9 @@ pub(crate) enum NoProgram {
     /// What was started is not waited for.
     #[error("`{0}`: `wait` is missing at the end")]
     MissingWait(String),
+    /// A put or get is outside of an epoch, where MPI ends the job.
+    #[error("`{side}`: a `win_fence` must stand before `{term}`, and one after it")]
+    NoEpoch { side: String, term: String },
     /// More calls than a guideline means.
     #[error("`{side}` makes more than {most} calls")]
     ManyCalls { side: String, most: usize },
