@@ -102,7 +102,7 @@ fn measuring_for<F: cli::Output>(
             typed.repetition_step,
             typed.repetition_seconds,
         )
-        .map_err(|(option, message)| wrong(option, message))?,
+        .map_err(|error| wrong(error.option(), error.to_string()))?,
         mpirun: job.mpirun,
         ranks,
         hostfile,

@@ -11,9 +11,10 @@ use kilter_bench::launch::session::BlockOutcome;
 use kilter_detect::Trace;
 use kilter_detect::model::finding::{self, Detection, Finding};
 use kilter_detect::model::proof::{Measured, Proof, Side};
-use kilter_detect::typical::{Typical, Volume, typical};
+use kilter_detect::typical::{NoSchedule, Typical, Volume, typical};
 use kilter_model::plan::derived_seed;
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Among, Block, Implementation, Item, Repetitions};
 use kilter_search::context::Jobs;
 use kilter_stats::describe::interquartile_range;
@@ -43,6 +44,23 @@ struct Subject {
     medians: BTreeMap<String, Vec<f64>>,
 }
 
+/// Reason why a finding is not measured.
+#[derive(Debug, thiserror::Error)]
+enum NotMeasured {
+    /// No occurrence of it is a schedule.
+    #[error(transparent)]
+    NoSchedule(#[from] NoSchedule),
+    /// The collective combines data, which messages do not say how.
+    #[error("MPI_{0} is not repeated")]
+    Combines(&'static str),
+    /// The collectives that would replace it have counts.
+    #[error("its blocks differ in length, and collectives with counts are not measured yet")]
+    Counts,
+    /// The worker could not run a side that is needed.
+    #[error("{item}: {fault}")]
+    Failed { item: String, fault: Fault },
+}
+
 /// Measures findings, the most seconds first, and says in each what came of it. Findings are ranked by seconds to gain afterwards.
 ///
 /// # Errors
@@ -52,7 +70,7 @@ pub fn prove(jobs: &Jobs<'_>, trace: &Trace, detection: &mut Detection) -> anyho
     for (number, finding) in detection.findings.iter_mut().enumerate() {
         match subject(trace, number, finding, !jobs.site.options.place().several_nodes) {
             Ok(subject) => subjects.push(subject),
-            Err(why) => finding.proof = Some(Proof::NotMeasured(why)),
+            Err(why) => finding.proof = Some(Proof::NotMeasured(why.to_string())),
         }
     }
     let most = jobs.site.options.launches.min(MOST_LAUNCHES);
@@ -88,8 +106,8 @@ fn rank(finding: &Finding) -> f64 {
 ///
 /// # Errors
 /// The reason why it is not measured.
-fn subject(trace: &Trace, number: usize, finding: &Finding, one_node: bool) -> Result<Subject, String> {
-    let typical = typical(trace, finding).map_err(|error| error.to_string())?;
+fn subject(trace: &Trace, number: usize, finding: &Finding, one_node: bool) -> Result<Subject, NotMeasured> {
+    let typical = typical(trace, finding)?;
     let collective = match finding.collective {
         finding::Collective::Broadcast => Collective::Bcast,
         finding::Collective::Gather => Collective::Gather,
@@ -97,7 +115,7 @@ fn subject(trace: &Trace, number: usize, finding: &Finding, one_node: bool) -> R
         finding::Collective::Allgather => Collective::Allgather,
         finding::Collective::Alltoall => Collective::Alltoall,
         finding::Collective::Barrier => Collective::Barrier,
-        other => return Err(format!("MPI_{} is not repeated", other.function(false))),
+        other => return Err(NotMeasured::Combines(other.function(false))),
     };
     let ranks = typical.members.len();
     let bytes = match &typical.volume {
@@ -105,7 +123,7 @@ fn subject(trace: &Trace, number: usize, finding: &Finding, one_node: bool) -> R
         Volume::Whole(bytes) => *bytes,
         Volume::Blocks(block) => block.saturating_mul(ranks as u64),
         Volume::Listed(_) | Volume::Pairs(_) => {
-            return Err("its blocks differ in length, and collectives with counts are not measured yet".to_owned());
+            return Err(NotMeasured::Counts);
         }
     };
     let rows = registry::by_collective(collective).filter(|row| row.unmet(ranks, true, one_node).is_none());
@@ -168,10 +186,11 @@ impl Subject {
     ///
     /// # Errors
     /// The reason why a side that is needed could not run.
-    fn take(&mut self, launch: usize, outcome: &BlockOutcome) -> Result<(), String> {
+    fn take(&mut self, launch: usize, outcome: &BlockOutcome) -> Result<(), NotMeasured> {
         for (item, fault) in &outcome.failed {
             if item == BY_HAND || item == LIBRARY {
-                return Err(format!("{item}: {fault}"));
+                let (item, fault) = (item.clone(), fault.clone());
+                return Err(NotMeasured::Failed { item, fault });
             }
             self.failed.push(format!("{item}: {fault}"));
             self.rows.retain(|row| row != item);
@@ -221,7 +240,7 @@ fn measure(
                     let outcome = outcomes.next().unwrap_or_default();
                     let taken = subject.take(launch, &outcome);
                     if let Err(why) = &taken {
-                        detection.findings[subject.finding].proof = Some(Proof::NotMeasured(why.clone()));
+                        detection.findings[subject.finding].proof = Some(Proof::NotMeasured(why.to_string()));
                     }
                     taken.is_ok()
                 });

@@ -6,11 +6,83 @@
 use kilter_protocol::plan::{Repetitions, StopRules, Window};
 use kilter_search::verification::FEWEST;
 
-/// The wrong option, and what is allowed.
-type Wrong = (&'static str, String);
-
 /// Widest window: a running statistic is kept for each item of a block.
 const WIDEST: u32 = 10_000;
+
+/// Methods as they are typed.
+const ALLOWED: &str = "rse=T, cov-mean=T/W and cov-median=T/W, such as rse=0.02,cov-mean=0.01/10; or none; or variance";
+
+/// Options that make no rule, with what is allowed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoRule {
+    /// A method has no threshold.
+    #[error("`{0}` is no method with its threshold; allowed are {ALLOWED}")]
+    NoThreshold(String),
+    /// A method is none.
+    #[error("`{0}` is no method; allowed are {ALLOWED}")]
+    NoMethod(String),
+    /// A method is named again.
+    #[error("`{0}` is named twice; name each method once")]
+    Twice(String),
+    /// A threshold is none.
+    #[error("`{part}`: `{text}` is no threshold between 0 and 1, such as 0.02")]
+    Threshold {
+        /// The method with its threshold.
+        part: String,
+        /// The threshold.
+        text: String,
+    },
+    /// A method has no window.
+    #[error("`{0}` has no window; write the threshold, a slash and the window, such as 0.01/10")]
+    NoWindow(String),
+    /// A window is none.
+    #[error("`{part}`: `{size}` is no window of 2 to {WIDEST} values")]
+    Window {
+        /// The method with its threshold and window.
+        part: String,
+        /// The window.
+        size: String,
+    },
+    /// A window is wider than there are repetitions.
+    #[error("a window of {size} is never full within --max-repetitions {max}; make one of them fit the other")]
+    NeverFull {
+        /// The window.
+        size: u32,
+        /// Most repetitions.
+        max: u32,
+    },
+    /// The fewest repetitions are 0.
+    #[error("`0` measures nothing; give at least 1")]
+    NoRepetition,
+    /// The most repetitions are fewer than the fewest.
+    #[error("`{max}` is below --min-repetitions {min}; give at least that")]
+    MostBelowFewest {
+        /// Most repetitions.
+        max: u32,
+        /// Fewest repetitions.
+        min: u32,
+    },
+    /// The step is 0.
+    #[error("`0` is no step; give at least 1")]
+    NoStep,
+    /// The time is none.
+    #[error("`{0}` is no time; give seconds above 0, such as 0.25")]
+    NoTime(f64),
+}
+
+impl NoRule {
+    /// The option that makes no sense.
+    #[must_use]
+    pub fn option(&self) -> &'static str {
+        match self {
+            Self::NoRepetition => "--min-repetitions",
+            Self::MostBelowFewest { .. } => "--max-repetitions",
+            Self::NoStep => "--repetition-step",
+            Self::NoTime(_) => "--repetition-seconds",
+            _ => "--repetitions",
+        }
+    }
+}
 
 /// The rule in words that [`parse`] reads, such as `rse=0.02,cov-mean=0.01/10`.
 #[must_use]
@@ -47,73 +119,70 @@ pub fn is_by_variance(methods: &str) -> bool {
 
 /// Reads `rse=0.02,cov-mean=0.01/10,cov-median=0.005/20`, or `none`. The error names the first wrong part, with what is
 /// allowed.
-pub fn parse(text: &str) -> Result<StopRules, String> {
+pub fn parse(text: &str) -> Result<StopRules, NoRule> {
     let mut rules = StopRules::default();
     if text.trim() == "none" || is_by_variance(text) {
         return Ok(rules);
     }
     for part in text.split(',') {
         let part = part.trim();
-        let allowed = "rse=T, cov-mean=T/W and cov-median=T/W, such as rse=0.02,cov-mean=0.01/10; or none; or variance";
         let (name, value) = part
             .split_once('=')
-            .ok_or_else(|| format!("`{part}` is no method with its threshold; allowed are {allowed}"))?;
+            .ok_or_else(|| NoRule::NoThreshold(part.to_owned()))?;
         let taken = match name {
             "rse" => rules.relative_standard_error.replace(threshold(part, value)?).is_some(),
             "cov-mean" => rules.mean.replace(window(part, value)?).is_some(),
             "cov-median" => rules.median.replace(window(part, value)?).is_some(),
-            _ => return Err(format!("`{name}` is no method; allowed are {allowed}")),
+            _ => return Err(NoRule::NoMethod(name.to_owned())),
         };
         if taken {
-            return Err(format!("`{name}` is named twice; name each method once"));
+            return Err(NoRule::Twice(name.to_owned()));
         }
     }
     Ok(rules)
 }
 
-fn threshold(part: &str, text: &str) -> Result<f64, String> {
+fn threshold(part: &str, text: &str) -> Result<f64, NoRule> {
     text.parse()
         .ok()
         .filter(|value| *value > 0.0 && *value < 1.0)
-        .ok_or_else(|| format!("`{part}`: `{text}` is no threshold between 0 and 1, such as 0.02"))
+        .ok_or_else(|| NoRule::Threshold {
+            part: part.to_owned(),
+            text: text.to_owned(),
+        })
 }
 
-fn window(part: &str, text: &str) -> Result<Window, String> {
-    let (value, size) = text.split_once('/').ok_or_else(|| {
-        format!("`{part}` has no window; write the threshold, a slash and the window, such as 0.01/10")
-    })?;
+fn window(part: &str, text: &str) -> Result<Window, NoRule> {
+    let (value, size) = text.split_once('/').ok_or_else(|| NoRule::NoWindow(part.to_owned()))?;
     Ok(Window {
         threshold: threshold(part, value)?,
         size: size
             .parse()
             .ok()
             .filter(|size| (2..=WIDEST).contains(size))
-            .ok_or_else(|| format!("`{part}`: `{size}` is no window of 2 to {WIDEST} values"))?,
+            .ok_or_else(|| NoRule::Window {
+                part: part.to_owned(),
+                size: size.to_owned(),
+            })?,
     })
 }
 
 /// Combines the options; `seconds` limits each item of a launch. The error names the wrong option.
-pub fn repetitions(methods: &str, min: Option<u32>, max: u32, step: u32, seconds: f64) -> Result<Repetitions, Wrong> {
+pub fn repetitions(methods: &str, min: Option<u32>, max: u32, step: u32, seconds: f64) -> Result<Repetitions, NoRule> {
     let fewest = if is_by_variance(methods) { FEWEST } else { MIN_PREDICTED };
     let min = min.unwrap_or_else(|| fewest.min(max));
-    let stop = parse(methods).map_err(|message| ("--repetitions", message))?;
+    let stop = parse(methods)?;
     if min == 0 {
-        return Err(("--min-repetitions", "`0` measures nothing; give at least 1".to_owned()));
+        return Err(NoRule::NoRepetition);
     }
     if max < min {
-        return Err((
-            "--max-repetitions",
-            format!("`{max}` is below --min-repetitions {min}; give at least that"),
-        ));
+        return Err(NoRule::MostBelowFewest { max, min });
     }
     if step == 0 {
-        return Err(("--repetition-step", "`0` is no step; give at least 1".to_owned()));
+        return Err(NoRule::NoStep);
     }
     if !(seconds > 0.0 && seconds.is_finite()) {
-        return Err((
-            "--repetition-seconds",
-            format!("`{seconds}` is no time; give seconds above 0, such as 0.25"),
-        ));
+        return Err(NoRule::NoTime(seconds));
     }
     let widest = [stop.mean, stop.median]
         .into_iter()
@@ -121,10 +190,7 @@ pub fn repetitions(methods: &str, min: Option<u32>, max: u32, step: u32, seconds
         .map(|rule| rule.size)
         .max();
     if let Some(size) = widest.filter(|size| *size > max) {
-        return Err((
-            "--repetitions",
-            format!("a window of {size} is never full within --max-repetitions {max}; make one of them fit the other"),
-        ));
+        return Err(NoRule::NeverFull { size, max });
     }
     Ok(Repetitions {
         min,
@@ -177,7 +243,7 @@ mod tests {
             ("rse=0.1,rse=0.2", "`rse` is named twice"),
             ("rse=0.1,none", "`none` is no method"),
         ] {
-            let message = parse(text).unwrap_err();
+            let message = parse(text).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");
         }
     }
@@ -204,12 +270,13 @@ mod tests {
             ("rse=0.1", 8, 60, 0, "--repetition-step"),
             ("cov-mean=0.1/61", 8, 60, 1, "--repetitions"),
         ] {
-            assert_eq!(repetitions(methods, Some(min), max, step, 1.0).unwrap_err().0, option);
+            let error = repetitions(methods, Some(min), max, step, 1.0).unwrap_err();
+            assert_eq!(error.option(), option);
         }
         for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            let (option, message) = repetitions("rse=0.1", Some(8), 60, 1, seconds).unwrap_err();
-            assert_eq!(option, "--repetition-seconds");
-            assert!(message.contains("give seconds above 0"), "{message}");
+            let error = repetitions("rse=0.1", Some(8), 60, 1, seconds).unwrap_err();
+            assert_eq!(error.option(), "--repetition-seconds");
+            assert!(error.to_string().contains("give seconds above 0"), "{error}");
         }
     }
 }

@@ -48,4 +48,5 @@ mod replace;
 mod rules;
 mod start;
 mod started;
+mod unfollowed;
 mod warning;

@@ -100,18 +100,32 @@ pub(crate) unsafe fn make(
     }
 }
 
+/// Reason why there is no private communicator.
+#[derive(Debug, thiserror::Error)]
+enum NoPrivate {
+    /// As many live as may.
+    #[error("{MOST} are in use on one of them, as many as Kilter takes")]
+    TooMany,
+    /// Another rank has none.
+    #[error("the library could not make one on another rank")]
+    Elsewhere,
+    /// The library makes none.
+    #[error(transparent)]
+    Mpi(#[from] MpiError),
+}
+
 /// The communicator and its number.
 ///
 /// # Safety
 /// As for [`make`].
-unsafe fn create(comm: MPI_Comm, size: usize) -> Result<(MPI_Comm, u64), String> {
+unsafe fn create(comm: MPI_Comm, size: usize) -> Result<(MPI_Comm, u64), NoPrivate> {
     static PROPOSED: AtomicU64 = AtomicU64::new(1);
     let number = live().len();
     let is_full = u64::from(number >= MOST);
     // SAFETY: by the contract of `make`.
-    let [is_full] = unsafe { maxima(comm, size, [is_full]) }.map_err(|error| error.to_string())?;
+    let [is_full] = unsafe { maxima(comm, size, [is_full]) }?;
     if is_full != 0 {
-        return Err(format!("{MOST} are in use on one of them, as many as Kilter takes"));
+        return Err(NoPrivate::TooMany);
     }
     // SAFETY: by the contract of `make`.
     let made = unsafe { info::comm_private(comm) }.and_then(|private| {
@@ -120,15 +134,15 @@ unsafe fn create(comm: MPI_Comm, size: usize) -> Result<(MPI_Comm, u64), String>
         Ok(private)
     });
     // Each rank proposes a number that it has never proposed before, and the largest is taken.
-    let own = info::rank(constants::comm_world()).map_err(|error| error.to_string())? as u64;
+    let own = info::rank(constants::comm_world())? as u64;
     let proposal = PROPOSED.fetch_add(1, Ordering::Relaxed) << 32 | own;
     // SAFETY: by the contract of `make`; those that failed are here, too.
     let agreed = unsafe { maxima(comm, size, [u64::from(made.is_err()), proposal]) };
     match (made, agreed) {
         (Ok(private), Ok([0, number])) => Ok((private, number)),
         // Freeing is collective: what only some ranks have stays.
-        (Ok(_), Ok(_)) => Err("the library could not make one on another rank".to_owned()),
-        (Ok(_), Err(error)) | (Err(error), _) => Err(error.to_string()),
+        (Ok(_), Ok(_)) => Err(NoPrivate::Elsewhere),
+        (Ok(_), Err(error)) | (Err(error), _) => Err(error.into()),
     }
 }
 

@@ -12,10 +12,8 @@ use crate::communicator;
 use crate::init;
 use crate::rules::Rules;
 use crate::started::{self, Mode, Started};
+use crate::unfollowed::{MAX_PROFILE, Unfollowed, Unnamed};
 use crate::warning::warn;
-
-/// Largest profile that is read, in bytes.
-const MAX_PROFILE: u64 = 16 << 20;
 
 /// Calls with a rule that are the library's on a new communicator, where nobody says otherwise: most that are made for one call are freed
 /// after it.
@@ -71,7 +69,7 @@ struct Settings {
     /// True if nobody need be told that no profile is followed.
     is_off: bool,
     /// The profile to follow, or why none is.
-    profile: Result<PathBuf, String>,
+    profile: Result<PathBuf, Unnamed>,
 }
 
 impl Settings {
@@ -89,14 +87,14 @@ impl Settings {
         let is_off = mode == Ok(Some(None));
         let private_after = variables.number("KILTER_PRIVATE_AFTER", &(0..=u64::from(u32::MAX)), "");
         let wrong = match (&mode, &private_after) {
-            (Ok(Some(None)), _) => Some("KILTER_MODE is `off`".to_owned()),
-            (Err(wrong), _) | (_, Err(wrong)) => Some(wrong.to_string()),
+            (Ok(Some(None)), _) => Some(Unnamed::Off),
+            (Err(wrong), _) | (_, Err(wrong)) => Some(Unnamed::Variable(wrong.clone())),
             _ => None,
         };
         let profile = match (wrong, variables.raw("KILTER_PROFILE")) {
             (Some(wrong), _) => Err(wrong),
             (None, Some(profile)) => Ok(profile.into()),
-            (None, None) => Err("libkilter.so is loaded, but KILTER_PROFILE does not name a profile".to_owned()),
+            (None, None) => Err(Unnamed::Missing),
         };
         let mode = mode.ok().flatten().flatten().unwrap_or(Mode::Replace);
         let private_after = private_after
@@ -115,36 +113,32 @@ impl Settings {
 }
 
 /// The profile's rules, with a number that tells apart what is followed; or why none is.
-fn follow(settings: &Settings, rank: usize) -> Result<(u64, Rules), String> {
+fn follow(settings: &Settings, rank: usize) -> Result<(u64, Rules), Unfollowed> {
     let path = settings.profile.as_ref().map_err(Clone::clone)?;
     let text = read(path)?;
-    let rules = Rules::load(&text, path).map_err(|error| error.to_string())?;
+    let rules = Rules::load(&text, path)?;
     let (tuned, here) = (rules.library(), info::library_version().unwrap_or_default());
     if tuned != here {
-        let differ = format!("the profile was tuned for `{tuned}`, this is `{here}`");
         if !settings.any_library {
-            return Err(format!(
-                "{differ}: tune for this library, or set KILTER_ANY_LIBRARY=1 to follow it all the same"
-            ));
+            let tuned = tuned.to_owned();
+            return Err(Unfollowed::OtherLibrary { tuned, here });
         }
-        warn(rank == 0, &format!("{differ}; it is followed all the same"));
+        let text = format!("the profile was tuned for `{tuned}`, this is `{here}`; it is followed all the same");
+        warn(rank == 0, &text);
     }
     Ok((digest(settings, text.as_bytes(), rules.code), rules))
 }
 
 /// The profile's text.
-fn read(path: &Path) -> Result<String, String> {
-    let untrusted = |error| format!("profile: {error}");
-    let file = trust::open(path).map_err(untrusted)?;
-    trust::above(path).map_err(untrusted)?;
+fn read(path: &Path) -> Result<String, Unfollowed> {
+    let file = trust::open(path)?;
+    trust::above(path)?;
     let mut text = String::new();
-    let failed = |error| format!("profile: cannot read `{}`: {error}", path.display());
+    let path = || path.to_owned();
+    let failed = |error| Unfollowed::Unread { path: path(), error };
     let length = file.take(MAX_PROFILE + 1).read_to_string(&mut text).map_err(failed)?;
     if length as u64 > MAX_PROFILE {
-        return Err(format!(
-            "profile: `{}` is longer than {MAX_PROFILE} bytes",
-            path.display()
-        ));
+        return Err(Unfollowed::TooLong(path()));
     }
     Ok(text)
 }
@@ -205,12 +199,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_a_reason_to_follow_nothing() {
         let profile = ("KILTER_PROFILE", "p.json");
-        let reason = |more: (&str, &str)| settings(&[profile, more]).profile.unwrap_err();
+        let reason = |more: (&str, &str)| settings(&[profile, more]).profile.unwrap_err().to_string();
         assert!(reason(("KILTER_MODE", "on")).contains("replace, log, off"));
         assert!(reason(("KILTER_PRIVATE_AFTER", "-1")).contains("0 to 4294967295"));
-        assert!(settings(&[]).profile.unwrap_err().contains("KILTER_PROFILE"));
+        assert_eq!(settings(&[]).profile, Err(Unnamed::Missing));
         let off = settings(&[profile, ("KILTER_MODE", "off")]);
-        assert!(off.is_off && off.profile.is_err());
+        assert_eq!((off.is_off, off.profile), (true, Err(Unnamed::Off)));
         assert!(!settings(&[profile, ("KILTER_MODE", "on")]).is_off);
     }
 

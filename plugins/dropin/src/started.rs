@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use kilter_mpi::info;
 
 use crate::rules::Rules;
+use crate::unfollowed::Unfollowed;
 
 /// Treatment of calls that the profile has a rule for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(crate) struct Started {
     /// This process's rank in `MPI_COMM_WORLD`.
     pub(crate) rank: usize,
     /// The profile, or why it is not followed.
-    pub(crate) rules: Result<Rules, String>,
+    pub(crate) rules: Result<Rules, Unfollowed>,
     /// Equal on ranks that follow the same profile in the same mode with the same code; 0 where none is followed.
     pub(crate) digest: u64,
     /// Equal on ranks of one node.

@@ -31,6 +31,17 @@ impl Doubles {
     }
 }
 
+/// Reason why the bits of a result are not compared.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoBits {
+    /// A call failed.
+    #[error("returned code {0}")]
+    Code(c_int),
+    /// The result is not the same in all calls.
+    #[error("element {0} differs from call to call")]
+    Varies(usize),
+}
+
 /// The bits of the result, the same in all of several calls.
 ///
 /// # Errors
@@ -39,7 +50,7 @@ pub(crate) fn left(
     problem: &Problem,
     rank: usize,
     mut call: impl FnMut(&mut Doubles) -> c_int,
-) -> Result<Vec<u64>, String> {
+) -> Result<Vec<u64>, NoBits> {
     let mut first: Option<Vec<u64>> = None;
     let mut outcome = Ok(());
     for number in 0..CALLS {
@@ -48,12 +59,12 @@ pub(crate) fn left(
         let code = call(&mut doubles);
         // All calls are made in any case: the other ranks make them.
         if code != 0 {
-            outcome = Err(format!("returned code {code}"));
+            outcome = Err(NoBits::Code(code));
             continue;
         }
         let bits = doubles.bits(problem);
         if let Some(index) = first.as_ref().and_then(|first| first_difference(first, &bits)) {
-            outcome = Err(format!("element {index} differs from call to call"));
+            outcome = Err(NoBits::Varies(index));
         }
         first.get_or_insert(bits);
     }
@@ -88,7 +99,7 @@ fn random(rank: usize, index: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{difference, left, random};
+    use super::{NoBits, difference, left, random};
     use crate::problem::Problem;
 
     fn problem() -> Problem {
@@ -127,7 +138,7 @@ mod tests {
             })
         };
         assert_eq!(copy(0).unwrap().len(), 3);
-        assert_eq!(copy(2).unwrap_err(), "element 1 differs from call to call");
-        assert_eq!(left(&problem(), 0, |_| 13).unwrap_err(), "returned code 13");
+        assert_eq!(copy(2).unwrap_err(), NoBits::Varies(1));
+        assert_eq!(left(&problem(), 0, |_| 13).unwrap_err(), NoBits::Code(13));
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
 use kilter_algorithms::Collective;
+use kilter_protocol::row::{Parameter, Row};
 use kilter_protocol::verifying::Depth;
 
 use crate::elements::TYPES;
@@ -147,32 +148,93 @@ impl FromStr for Case {
     }
 }
 
+/// Reason why a case is not run.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoCase {
+    /// The root is outside of the communicator.
+    #[error("root={root} is no rank of a communicator of {size}")]
+    Root { root: usize, size: usize },
+    /// The operator is missing, or too much.
+    #[error("{0} and op do not fit: a reduction has an operator, nothing else has")]
+    Operator(Collective),
+    /// MPI does not define the operator on the type.
+    #[error("op={op} is not defined on type={type_}")]
+    Undefined { op: &'static str, type_: &'static str },
+    /// Random data are combined in one way only.
+    #[error("data=random is about type=double,op=sum,place=out")]
+    OtherRandom,
+    /// Random data are for reductions.
+    #[error("data=random is about reductions, which {0} is none of")]
+    NoReduction(Collective),
+    /// The row has more parameters, or fewer.
+    #[error("{row} has {has} parameter(s), not {given}")]
+    Parameters { row: String, has: usize, given: usize },
+    /// A parameter does not have the value.
+    #[error("{name}={value} of {row} is not in {min}..{max}")]
+    Outside {
+        row: String,
+        name: String,
+        value: u64,
+        min: u64,
+        max: u64,
+    },
+}
+
+impl Values {
+    /// The values themselves, for the parameters of a row.
+    pub(crate) fn of(&self, row: &Row) -> Result<Vec<u64>, NoCase> {
+        let by = |choose: fn(&Parameter) -> u64| row.parameters.iter().map(choose).collect();
+        match self {
+            Values::Default => Ok(row.default_parameters()),
+            Values::Min => Ok(by(|parameter| parameter.min)),
+            Values::Max => Ok(by(|parameter| parameter.max)),
+            Values::These(list) if list.len() != row.parameters.len() => Err(NoCase::Parameters {
+                row: row.id.clone(),
+                has: row.parameters.len(),
+                given: list.len(),
+            }),
+            Values::These(list) => {
+                for (&value, parameter) in list.iter().zip(&row.parameters) {
+                    let &Parameter { ref name, min, max, .. } = parameter;
+                    if !(min..=max).contains(&value) {
+                        let (row, name) = (row.id.clone(), name.clone());
+                        return Err(NoCase::Outside {
+                            row,
+                            name,
+                            value,
+                            min,
+                            max,
+                        });
+                    }
+                }
+                Ok(list.clone())
+            }
+        }
+    }
+}
+
 impl Case {
     /// Why it is no case of `collective` on `ranks` ranks.
-    pub(crate) fn check(&self, collective: Collective, ranks: usize) -> Result<(), String> {
+    pub(crate) fn check(&self, collective: Collective, ranks: usize) -> Result<(), NoCase> {
         let size = match self.comm {
             Comm::Split => (ranks / 2).max(1),
             _ => ranks,
         };
         if collective.has_root() && self.root >= size {
-            return Err(format!("root={} is no rank of a communicator of {size}", self.root));
+            return Err(NoCase::Root { root: self.root, size });
         }
         if collective.has_operator() != self.op.is_some() {
-            return Err(format!(
-                "{collective} and op do not fit: a reduction has an operator, nothing else has"
-            ));
+            return Err(NoCase::Operator(collective));
         }
         match self.op.map(|op| &OPERATORS[op]) {
-            Some(op) if !op.types.contains(&TYPES[self.type_].name) => Err(format!(
-                "op={} is not defined on type={}",
-                op.name, TYPES[self.type_].name
-            )),
+            Some(op) if !op.types.contains(&TYPES[self.type_].name) => Err(NoCase::Undefined {
+                op: op.name,
+                type_: TYPES[self.type_].name,
+            }),
             Some(op) if self.random && (TYPES[self.type_].name, op.name, self.in_place) != RANDOM => {
-                Err("data=random is about type=double,op=sum,place=out".to_owned())
+                Err(NoCase::OtherRandom)
             }
-            None if self.random => Err(format!(
-                "data=random is about reductions, which {collective} is none of"
-            )),
+            None if self.random => Err(NoCase::NoReduction(collective)),
             _ => Ok(()),
         }
     }

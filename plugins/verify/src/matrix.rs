@@ -3,15 +3,16 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use anyhow::Context as _;
 use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
 use kilter_host::plugins::{Callable, Loaded};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
-use kilter_protocol::row::{Parameter, Row};
+use kilter_protocol::row::Row;
 use kilter_protocol::verifying::{Bits, Line, Request};
 
-use crate::bits;
+use crate::bits::{self, NoBits};
 use crate::call::{Call, Lists};
 use crate::case::{Case, Comm, Values, cases, values};
 use crate::elements::TYPES;
@@ -122,8 +123,8 @@ impl<'a> Matrix<'a> {
             return Ok(cases(collective, ranks, self.request.depth));
         };
         let case: Case = text.parse()?;
-        case.check(collective, ranks)
-            .map_err(|reason| anyhow::anyhow!("case `{text}` of {collective}: {reason}"))?;
+        let of = || format!("case `{text}` of {collective}");
+        case.check(collective, ranks).with_context(of)?;
         Ok(vec![case])
     }
 
@@ -212,7 +213,7 @@ impl<'a> Matrix<'a> {
             of_library = self.bits(collective, case, (&problem, rank), |call, _| unsafe {
                 call.library(comm)
             });
-            let finding = of_library.as_ref().err().cloned();
+            let finding = of_library.as_ref().err().map(NoBits::to_string);
             // SAFETY: all ranks make this call.
             if let Some(reason) = unsafe { self.world.agree(finding) }? {
                 let (collective, case) = (collective.name().to_owned(), name.clone());
@@ -275,8 +276,8 @@ impl<'a> Matrix<'a> {
                 } else {
                     None
                 };
-                let parameters = parameters(chosen.row(), &case.values)
-                    .map_err(|reason| anyhow::anyhow!("case `{name}`: {reason}"))?;
+                let parameters = case.values.of(chosen.row());
+                let parameters = parameters.with_context(|| format!("case `{name}`"))?;
                 // SAFETY: all ranks make this call.
                 unsafe { self.world.together() }?;
                 let unavailable = Cell::new(false);
@@ -295,12 +296,13 @@ impl<'a> Matrix<'a> {
                         Ok(_) if !case.random => self.attempt(collective, &case, &problem, true, run),
                         Ok(of_library) => match self.bits(collective, &case, (&problem, rank), run) {
                             Ok(of_row) => bits::difference(&of_row, of_library),
-                            Err(reason) => Some(reason),
+                            Err(reason) => Some(reason.to_string()),
                         },
                         // The others have called the row: this rank's part in it is made, too.
                         Err(reason) => self
                             .bits(collective, &case, (&problem, rank), run)
                             .err()
+                            .map(|own| own.to_string())
                             .or(Some(format!("the library's own {reason}"))),
                     }
                 } else {
@@ -345,7 +347,7 @@ impl<'a> Matrix<'a> {
         case: &Case,
         (problem, rank): (&Problem, usize),
         mut call: impl FnMut(&Call<'_>, &Lists) -> std::ffi::c_int,
-    ) -> Result<Vec<u64>, String> {
+    ) -> Result<Vec<u64>, NoBits> {
         let lists = Lists::new(problem);
         bits::left(problem, rank, |doubles| {
             let of_case = Call {
@@ -421,28 +423,4 @@ fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
 /// The settings of a row in a case.
 fn of_row(case: &Case, chosen: &Chosen<'_>) -> Vec<Values> {
     values(case, !chosen.row().parameters.is_empty(), &chosen.further)
-}
-
-/// The values themselves.
-fn parameters(row: &Row, values: &Values) -> Result<Vec<u64>, String> {
-    let by = |choose: fn(&Parameter) -> u64| row.parameters.iter().map(choose).collect();
-    match values {
-        Values::Default => Ok(row.default_parameters()),
-        Values::Min => Ok(by(|parameter| parameter.min)),
-        Values::Max => Ok(by(|parameter| parameter.max)),
-        Values::These(list) if list.len() != row.parameters.len() => Err(format!(
-            "{} has {} parameter(s), not {}",
-            row.id,
-            row.parameters.len(),
-            list.len()
-        )),
-        Values::These(list) => {
-            for (value, Parameter { name, min, max, .. }) in list.iter().zip(&row.parameters) {
-                if !(min..=max).contains(&value) {
-                    return Err(format!("{name}={value} of {} is not in {min}..{max}", row.id));
-                }
-            }
-            Ok(list.clone())
-        }
-    }
 }

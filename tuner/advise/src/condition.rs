@@ -65,7 +65,7 @@ pub(crate) struct Comparison {
 
 impl Expression {
     /// Reads a whole text. The error says what is allowed.
-    pub(crate) fn parse(text: &str) -> Result<Expression, String> {
+    pub(crate) fn parse(text: &str) -> Result<Expression, ConditionError> {
         let mut reader = Reader::new(text)?;
         let expression = reader.sum(0)?;
         reader.end()?;
@@ -104,7 +104,7 @@ impl Expression {
 
 impl Comparison {
     /// Reads a whole text. The error says what is allowed.
-    pub(crate) fn parse(text: &str) -> Result<Comparison, String> {
+    pub(crate) fn parse(text: &str) -> Result<Comparison, ConditionError> {
         let mut reader = Reader::new(text)?;
         let left = reader.sum(0)?;
         let order = reader.order()?;
@@ -135,15 +135,38 @@ impl Comparison {
     }
 }
 
+/// Mistake in an expression or a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ConditionError {
+    /// The text is too long.
+    #[error("it has {0} characters; allowed: {LONGEST}")]
+    TooLong(usize),
+    /// The parentheses are too deep.
+    #[error("more than {DEEPEST} parentheses are within each other")]
+    TooDeep,
+    /// A word begins as a number and is none.
+    #[error("`{0}` is no number such as 0.01")]
+    NoNumber(String),
+    /// Something is missing at the end.
+    #[error("it ends where {0} is expected")]
+    Ends(&'static str),
+    /// The rest of the text is something else.
+    #[error("`{rest}` stands where {expected} is expected")]
+    Expected { rest: String, expected: &'static str },
+    /// The rest of the text is too much.
+    #[error("`{0}` stands behind its end")]
+    Behind(String),
+}
+
 /// A text that is read from its beginning.
 struct Reader<'a> {
     rest: &'a str,
 }
 
 impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Result<Reader<'a>, String> {
+    fn new(text: &'a str) -> Result<Reader<'a>, ConditionError> {
         if text.len() > LONGEST {
-            return Err(format!("it has {} characters; allowed: {LONGEST}", text.len()));
+            return Err(ConditionError::TooLong(text.len()));
         }
         Ok(Reader { rest: text.trim() })
     }
@@ -159,7 +182,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn sum(&mut self, depth: usize) -> Result<Expression, String> {
+    fn sum(&mut self, depth: usize) -> Result<Expression, ConditionError> {
         let mut left = self.product(depth)?;
         loop {
             let operator = match self.rest.chars().next() {
@@ -172,7 +195,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn product(&mut self, depth: usize) -> Result<Expression, String> {
+    fn product(&mut self, depth: usize) -> Result<Expression, ConditionError> {
         let mut left = self.factor(depth)?;
         loop {
             let operator = match self.rest.chars().next() {
@@ -185,10 +208,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn factor(&mut self, depth: usize) -> Result<Expression, String> {
+    fn factor(&mut self, depth: usize) -> Result<Expression, ConditionError> {
         if self.takes("(") {
             if depth >= DEEPEST {
-                return Err(format!("more than {DEEPEST} parentheses are within each other"));
+                return Err(ConditionError::TooDeep);
             }
             let inner = self.sum(depth + 1)?;
             return if self.takes(")") {
@@ -205,7 +228,7 @@ impl<'a> Reader<'a> {
         let expression = match word.chars().next() {
             Some(first) if first.is_ascii_digit() => {
                 let number = word.parse().ok().filter(|number: &f64| number.is_finite());
-                Expression::Number(number.ok_or_else(|| format!("`{word}` is no number such as 0.01"))?)
+                Expression::Number(number.ok_or_else(|| ConditionError::NoNumber(word.to_owned()))?)
             }
             Some(first) if first.is_ascii_alphabetic() && !word.contains('.') => Expression::Name(word.to_owned()),
             _ => {
@@ -216,7 +239,7 @@ impl<'a> Reader<'a> {
         Ok(expression)
     }
 
-    fn order(&mut self) -> Result<Order, String> {
+    fn order(&mut self) -> Result<Order, ConditionError> {
         let orders = [
             (">=", Order::AtLeast),
             ("<=", Order::AtMost),
@@ -233,19 +256,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Error for something else that stands next.
-    fn expected(&self, expected: &str) -> String {
+    fn expected(&self, expected: &'static str) -> ConditionError {
         if self.rest.is_empty() {
-            format!("it ends where {expected} is expected")
-        } else {
-            format!("`{}` stands where {expected} is expected", self.rest)
+            return ConditionError::Ends(expected);
+        }
+        ConditionError::Expected {
+            rest: self.rest.to_owned(),
+            expected,
         }
     }
 
-    fn end(&self) -> Result<(), String> {
+    fn end(&self) -> Result<(), ConditionError> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(format!("`{}` stands behind its end", self.rest))
+            Err(ConditionError::Behind(self.rest.to_owned()))
         }
     }
 }
@@ -294,7 +319,7 @@ mod tests {
             "1 > -2",
         ]
         .into_iter()
-        .map(|text| Comparison::parse(text).unwrap_err())
+        .map(|text| Comparison::parse(text).unwrap_err().to_string())
         .collect();
         insta::assert_snapshot!(errors.join("\n"), @r"
         it ends where a number, a quantity's name or a `(` is expected
@@ -306,15 +331,8 @@ mod tests {
         `~ 1` stands where one of > >= < <= == is expected
         `-2` stands where a number, a quantity's name or a `(` is expected
         ");
-        assert!(
-            Expression::parse(&"(".repeat(LONGEST))
-                .unwrap_err()
-                .contains("parentheses")
-        );
-        assert!(
-            Expression::parse(&"1".repeat(LONGEST + 1))
-                .unwrap_err()
-                .contains("characters")
-        );
+        let error = |text: &str| Expression::parse(text).unwrap_err();
+        assert_eq!(error(&"(".repeat(LONGEST)), ConditionError::TooDeep);
+        assert_eq!(error(&"1".repeat(LONGEST + 1)), ConditionError::TooLong(LONGEST + 1));
     }
 }

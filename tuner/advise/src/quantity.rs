@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::condition::Expression;
+use crate::condition::{ConditionError, Expression};
 use crate::listing::{Counter, Listing, Process, Unit};
 
 /// A quantity.
@@ -44,9 +44,32 @@ pub(crate) struct Written {
     unit: Option<String>,
 }
 
+/// Mistake in a quantity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum QuantityError {
+    /// Two keys say what it is.
+    #[error("it has two of sum, max, min, mean, largest, value; allowed: one")]
+    Two,
+    /// No key says what it is.
+    #[error("it has none of sum, max, min, mean, largest, value; allowed: one")]
+    Nothing,
+    /// The list of counters is empty.
+    #[error("it names no counter; name one or more, `*` stands for any text")]
+    NoCounter,
+    /// Counters are given a unit.
+    #[error("`unit` goes with `value`; counters have their own")]
+    UnitOfCounters,
+    /// The unit is none.
+    #[error("unit `{0}` is not known; allowed: count, bytes, seconds, share, ratio")]
+    UnknownUnit(String),
+    /// The expression cannot be read.
+    #[error("value: {0}")]
+    Value(#[from] ConditionError),
+}
+
 impl Written {
     /// The quantity. The error says what is allowed.
-    pub(crate) fn read(self) -> Result<Quantity, String> {
+    pub(crate) fn read(self) -> Result<Quantity, QuantityError> {
         let ways = [
             (Over::Sum, self.sum),
             (Over::Max, self.max),
@@ -57,38 +80,29 @@ impl Written {
         let mut given = ways.into_iter().filter_map(|(over, names)| Some((over, names?)));
         let first = given.next();
         if given.next().is_some() || (first.is_some() && self.value.is_some()) {
-            return Err("it has two of sum, max, min, mean, largest, value; allowed: one".to_owned());
+            return Err(QuantityError::Two);
         }
         match (first, self.value, self.unit) {
-            (Some((_, names)), ..) if names.is_empty() => {
-                Err("it names no counter; name one or more, `*` stands for any text".to_owned())
-            }
+            (Some((_, names)), ..) if names.is_empty() => Err(QuantityError::NoCounter),
             (Some((over, names)), _, None) => Ok(Quantity::Counters(over, names)),
-            (Some(_), _, Some(_)) => Err("`unit` goes with `value`; counters have their own".to_owned()),
+            (Some(_), _, Some(_)) => Err(QuantityError::UnitOfCounters),
             (None, Some(text), unit) => {
                 let unit = unit.as_deref().map_or(Ok(Unit::Ratio), unit_of)?;
-                Ok(Quantity::Derived(
-                    Expression::parse(&text).map_err(|message| format!("value: {message}"))?,
-                    unit,
-                ))
+                Ok(Quantity::Derived(Expression::parse(&text)?, unit))
             }
-            (None, None, _) => Err("it has none of sum, max, min, mean, largest, value; allowed: one".to_owned()),
+            (None, None, _) => Err(QuantityError::Nothing),
         }
     }
 }
 
-fn unit_of(word: &str) -> Result<Unit, String> {
+fn unit_of(word: &str) -> Result<Unit, QuantityError> {
     Ok(match word {
         "count" => Unit::Count,
         "bytes" => Unit::Bytes,
         "seconds" => Unit::Seconds,
         "share" => Unit::Share,
         "ratio" => Unit::Ratio,
-        _ => {
-            return Err(format!(
-                "unit `{word}` is not known; allowed: count, bytes, seconds, share, ratio"
-            ));
-        }
+        _ => return Err(QuantityError::UnknownUnit(word.to_owned())),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use kilter_render::format::count;
+use kilter_render::quoting;
 use kilter_render::table::printable;
 
 use crate::judge::{Evidence, Judged, Read};
@@ -50,10 +51,15 @@ pub fn text(judged: &Judged) -> String {
 pub fn markdown(judged: &Judged) -> String {
     let mut out = String::from("## Advice\n\n");
     for listing in &judged.listings {
-        let _ = writeln!(out, "* {}", escaped(&head(listing)));
+        let _ = writeln!(out, "* {}", quoting::markdown(&head(listing)));
     }
     for advice in &judged.advice {
-        let _ = writeln!(out, "\n### {} ({})\n", escaped(&advice.title), escaped(&advice.id));
+        let _ = writeln!(
+            out,
+            "\n### {} ({})\n",
+            quoting::markdown(&advice.title),
+            quoting::markdown(&advice.id)
+        );
         let seen = format!("{}{}", advice.seen, places(&advice.evidence));
         for (label, text) in [
             ("Seen", &seen),
@@ -63,11 +69,11 @@ pub fn markdown(judged: &Judged) -> String {
             ("Why", &advice.why),
             ("Source", &advice.source),
         ] {
-            let _ = writeln!(out, "* **{label}**: {}", escaped(text));
+            let _ = writeln!(out, "* **{label}**: {}", quoting::markdown(text));
         }
         let _ = writeln!(out, "* **Next**: `{}`", printable(&advice.step).replace('`', "'"));
     }
-    let _ = writeln!(out, "\n{}", escaped(&foot(judged)));
+    let _ = writeln!(out, "\n{}", quoting::markdown(&foot(judged)));
     out
 }
 
@@ -168,18 +174,6 @@ fn broken(text: &str, indent: usize) -> String {
         }
         out.push_str(word);
         column += length;
-    }
-    out
-}
-
-/// Text that Markdown shows as it is.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        if matches!(c, '*' | '_' | '`' | '<' | '>' | '[' | ']' | '|' | '\\' | '#') {
-            out.push('\\');
-        }
-        out.push(c);
     }
     out
 }

@@ -1,5 +1,7 @@
 //! Rules as data: TOML files of `configs/advice`, a file per printed form, and a site's own.
 
+mod mistake;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -7,9 +9,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::condition::{Comparison, Expression};
-use crate::formats::{self, FORMATS};
+use crate::formats;
 use crate::quantity::{Over, Quantity, Written};
 use crate::template::{Part, Template};
+use mistake::{At, Mistake, Wrong, WrongQuantity, WrongText};
 
 /// The directory `configs/advice` at the time when the command was built.
 static EMBEDDED: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../configs/advice");
@@ -50,12 +53,12 @@ impl Rule {
 
 /// A file of rules that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {message}")]
+#[error("{file}: {mistake}")]
 pub struct RuleError {
     /// The file.
     pub file: String,
     /// The mistake, with its line, and what is allowed.
-    pub message: String,
+    mistake: Mistake,
 }
 
 #[derive(Deserialize)]
@@ -81,22 +84,21 @@ struct Raw {
     step: Spanned<String>,
 }
 
-/// A mistake and its place in the text.
-type Mistake = (Range<usize>, String);
-
 /// Reads the rules of a file's text. The error names `file`, the line, the rule, the key and what is allowed.
 pub fn parse(text: &str, file: &str) -> Result<Vec<Rule>, RuleError> {
-    let wrong = |message: String| RuleError {
+    let wrong = |mistake| RuleError {
         file: file.to_owned(),
-        message,
+        mistake,
     };
-    let raw: File = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    let unread = |error: toml::de::Error| wrong(Mistake::Unread(error.to_string().trim_end().to_owned()));
+    let raw: File = toml::from_str(text).map_err(unread)?;
     let mut rules = Vec::with_capacity(raw.rules.len());
     for raw in raw.rules {
         let id = raw.id.as_ref().clone();
-        let rule = read(raw).map_err(|(at, message)| {
+        let rule = read(raw).map_err(|At { at, what }| {
             let line = text.bytes().take(at.start).filter(|byte| *byte == b'\n').count() + 1;
-            wrong(format!("line {line}: rule `{id}`: {message}"))
+            let what = Box::new(what);
+            wrong(Mistake::Rule { line, id, what })
         })?;
         rules.push(rule);
     }
@@ -130,83 +132,40 @@ pub fn check_ids(rules: &[Rule], file: &str) -> Result<(), RuleError> {
         None => Ok(()),
         Some(twice) => Err(RuleError {
             file: file.to_owned(),
-            message: format!("the id `{}` is another rule's; give this one another", twice.id),
+            mistake: Mistake::Twice(twice.id.clone()),
         }),
     }
 }
 
-fn read(raw: Raw) -> Result<Rule, Mistake> {
+fn read(raw: Raw) -> Result<Rule, At> {
+    let at = |at: Range<usize>, what| Err(At { at, what });
     let id = raw.id.as_ref();
     if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-        let message = "id: it is no name; allowed: letters, digits, `_` and `-`".to_owned();
-        return Err((raw.id.span(), message));
+        return at(raw.id.span(), Wrong::Id);
     }
     if raw.formats.is_empty() {
-        return Err((
-            raw.id.span(),
-            format!("formats: none is named; allowed: {}", known_formats()),
-        ));
+        return at(raw.id.span(), Wrong::NoFormat);
     }
     for format in &raw.formats {
         if formats::find(format.as_ref()).is_none() {
-            let message = format!(
-                "formats: `{}` is not known; allowed: {}",
-                format.as_ref(),
-                known_formats()
-            );
-            return Err((format.span(), message));
+            return at(format.span(), Wrong::UnknownFormat(format.as_ref().clone()));
         }
     }
     if raw.when.is_empty() {
-        return Err((
-            raw.id.span(),
-            "when: it has no comparison, such as `retries > 0`".to_owned(),
-        ));
+        return at(raw.id.span(), Wrong::NoComparison);
     }
     let quantities = quantities(raw.quantities, &raw.id.span())?;
-    let parsed = |key: &str, text: &Spanned<String>| -> Result<Template, Mistake> {
-        let wrong = |message: String| (text.span(), format!("{key}: {message}"));
-        let template = Template::parse(text.as_ref()).map_err(wrong)?;
-        for (name, part) in template.fields() {
-            named(&quantities, name).map_err(wrong)?;
-            check_part(&quantities, name, part).map_err(wrong)?;
-        }
-        Ok(template)
-    };
-    let when = raw
-        .when
-        .iter()
-        .map(|text| {
-            let wrong = |message: String| (text.span(), format!("when: {message}"));
-            let comparison = Comparison::parse(text.as_ref()).map_err(wrong)?;
-            let mut names = Vec::new();
-            comparison.names(&mut names);
-            names
-                .iter()
-                .try_for_each(|name| named(&quantities, name))
-                .map_err(wrong)?;
-            Ok::<_, Mistake>(comparison)
-        })
-        .collect::<Result<Vec<_>, Mistake>>()?;
-    let seconds = raw
-        .seconds
-        .as_ref()
-        .map(|text| {
-            let wrong = |message: String| (text.span(), format!("seconds: {message}"));
-            let expression = Expression::parse(text.as_ref()).map_err(wrong)?;
-            let mut names = Vec::new();
-            expression.names(&mut names);
-            names
-                .iter()
-                .try_for_each(|name| named(&quantities, name))
-                .map_err(wrong)?;
-            Ok::<_, Mistake>(expression)
-        })
-        .transpose()?;
+    let sentence = |key, text: &Spanned<String>| in_text(key, text, |text| sentence(text, &quantities));
+    let when = raw.when.iter();
+    let when = when.map(|text| in_text("when", text, |text| comparison(text, &quantities)));
+    let when = when.collect::<Result<Vec<_>, At>>()?;
+    let seconds = raw.seconds.as_ref();
+    let seconds = seconds.map(|text| in_text("seconds", text, |text| expression(text, &quantities)));
+    let seconds = seconds.transpose()?;
     Ok(Rule {
-        seen: parsed("seen", &raw.seen)?,
-        change: parsed("change", &raw.change)?,
-        step: parsed("step", &raw.step)?,
+        seen: sentence("seen", &raw.seen)?,
+        change: sentence("change", &raw.change)?,
+        step: sentence("step", &raw.step)?,
         id: raw.id.into_inner(),
         title: raw.title,
         formats: raw.formats.into_iter().map(Spanned::into_inner).collect(),
@@ -219,35 +178,70 @@ fn read(raw: Raw) -> Result<Rule, Mistake> {
     })
 }
 
+/// Reads the text of a key.
+fn in_text<T>(
+    key: &'static str,
+    text: &Spanned<String>,
+    read: impl FnOnce(&str) -> Result<T, WrongText>,
+) -> Result<T, At> {
+    read(text.as_ref()).map_err(|what| At {
+        at: text.span(),
+        what: Wrong::Text { key, what },
+    })
+}
+
+/// A sentence that names quantities of the rule.
+fn sentence(text: &str, quantities: &BTreeMap<String, Quantity>) -> Result<Template, WrongText> {
+    let template = Template::parse(text)?;
+    for (name, part) in template.fields() {
+        named(quantities, name)?;
+        check_part(quantities, name, part)?;
+    }
+    Ok(template)
+}
+
+/// A comparison of quantities of the rule.
+fn comparison(text: &str, quantities: &BTreeMap<String, Quantity>) -> Result<Comparison, WrongText> {
+    let comparison = Comparison::parse(text)?;
+    let mut names = Vec::new();
+    comparison.names(&mut names);
+    names.iter().try_for_each(|name| named(quantities, name))?;
+    Ok(comparison)
+}
+
+/// An expression over quantities of the rule.
+fn expression(text: &str, quantities: &BTreeMap<String, Quantity>) -> Result<Expression, WrongText> {
+    let expression = Expression::parse(text)?;
+    let mut names = Vec::new();
+    expression.names(&mut names);
+    names.iter().try_for_each(|name| named(quantities, name))?;
+    Ok(expression)
+}
+
 /// The quantities of a rule; derived ones name only those of counters.
 fn quantities(
     written: BTreeMap<String, Spanned<Written>>,
     rule: &Range<usize>,
-) -> Result<BTreeMap<String, Quantity>, Mistake> {
+) -> Result<BTreeMap<String, Quantity>, At> {
     if written.len() > MOST_QUANTITIES {
-        let message = format!("quantities: it has {}; allowed: {MOST_QUANTITIES}", written.len());
-        return Err((rule.clone(), message));
+        let what = Wrong::ManyQuantities {
+            given: written.len(),
+            most: MOST_QUANTITIES,
+        };
+        return Err(At { at: rule.clone(), what });
     }
     let mut quantities = BTreeMap::new();
     let mut places = BTreeMap::new();
+    let wrong = |at: Range<usize>, name: &str, what| At {
+        at,
+        what: Wrong::Quantity {
+            name: name.to_owned(),
+            what,
+        },
+    };
     for (name, written) in written {
         let at = written.span();
-        let wrong = |message: String| (at.clone(), format!("quantities: {name}: {message}"));
-        let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-        if !begins || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(wrong(
-                "it is no name; allowed: a letter, then letters, digits and `_`".to_owned(),
-            ));
-        }
-        let quantity = written.into_inner().read().map_err(wrong)?;
-        if let Quantity::Counters(_, names) = &quantity {
-            for counter in names {
-                let stars = counter.matches('*').count();
-                if stars > 2 {
-                    return Err(wrong(format!("`{counter}` has {stars} `*`; allowed: 2")));
-                }
-            }
-        }
+        let quantity = quantity(&name, written.into_inner()).map_err(|what| wrong(at.clone(), &name, what))?;
         places.insert(name.clone(), at);
         quantities.insert(name, quantity);
     }
@@ -260,28 +254,45 @@ fn quantities(
         for other in names {
             if !matches!(quantities.get(other), Some(Quantity::Counters(..))) {
                 let at = places.get(name).cloned().unwrap_or_else(|| rule.clone());
-                let message = format!("quantities: {name}: `{other}` is no quantity of counters of this rule");
-                return Err((at, message));
+                return Err(wrong(at, name, WrongQuantity::NotOfCounters(other.to_owned())));
             }
         }
     }
     Ok(quantities)
 }
 
+/// A quantity by itself.
+fn quantity(name: &str, written: Written) -> Result<Quantity, WrongQuantity> {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !begins || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(WrongQuantity::Name);
+    }
+    let quantity = written.read()?;
+    if let Quantity::Counters(_, names) = &quantity {
+        for counter in names {
+            let stars = counter.matches('*').count();
+            if stars > 2 {
+                let counter = counter.clone();
+                return Err(WrongQuantity::Stars { counter, stars });
+            }
+        }
+    }
+    Ok(quantity)
+}
+
 /// Error for a name that is no quantity.
-fn named(quantities: &BTreeMap<String, Quantity>, name: &str) -> Result<(), String> {
+fn named(quantities: &BTreeMap<String, Quantity>, name: &str) -> Result<(), WrongText> {
     if quantities.contains_key(name) {
         return Ok(());
     }
-    let known: Vec<&str> = quantities.keys().map(String::as_str).collect();
-    Err(format!(
-        "`{name}` is no quantity of the rule; allowed: {}",
-        known.join(", ")
-    ))
+    Err(WrongText::Unknown {
+        name: name.to_owned(),
+        known: quantities.keys().cloned().collect(),
+    })
 }
 
 /// Error for a part that a quantity does not have.
-fn check_part(quantities: &BTreeMap<String, Quantity>, name: &str, part: Part) -> Result<(), String> {
+fn check_part(quantities: &BTreeMap<String, Quantity>, name: &str, part: Part) -> Result<(), WrongText> {
     let over = match quantities.get(name) {
         Some(Quantity::Counters(over, _)) => Some(*over),
         _ => None,
@@ -290,14 +301,9 @@ fn check_part(quantities: &BTreeMap<String, Quantity>, name: &str, part: Part) -
         (Part::Value, _) | (Part::At, Some(Over::Max | Over::Min)) | (Part::Name | Part::Call, Some(Over::Largest)) => {
             Ok(())
         }
-        (Part::At, _) => Err(format!("`{name}.at` is a process; allowed for max and min")),
-        (Part::Name | Part::Call, _) => Err(format!("`{name}` has no name; allowed for largest")),
+        (Part::At, _) => Err(WrongText::NoProcess(name.to_owned())),
+        (Part::Name | Part::Call, _) => Err(WrongText::NoName(name.to_owned())),
     }
-}
-
-fn known_formats() -> String {
-    let ids: Vec<&str> = FORMATS.iter().map(|format| format.id).collect();
-    ids.join(", ")
 }
 
 #[cfg(test)]

@@ -41,24 +41,35 @@ impl Part {
     }
 }
 
+/// Mistake in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TemplateError {
+    /// A field does not end.
+    #[error("a `{{` has no `}}`; a quantity stands as `{{name}}`")]
+    Open,
+    /// A field names a part that no quantity has.
+    #[error("`{{{field}}}` has no part `{part}`; allowed: {{{name}}}, or with .at, .name, .call")]
+    UnknownPart { field: String, name: String, part: String },
+}
+
 impl Template {
     /// Reads a sentence. The error says what is allowed.
-    pub(crate) fn parse(text: &str) -> Result<Template, String> {
+    pub(crate) fn parse(text: &str) -> Result<Template, TemplateError> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, field)) = rest.split_once('{') {
-            let (field, after) = field
-                .split_once('}')
-                .ok_or_else(|| "a `{` has no `}`; a quantity stands as `{name}`".to_owned())?;
+            let (field, after) = field.split_once('}').ok_or(TemplateError::Open)?;
             let (name, part) = match field.split_once('.') {
                 None => (field, Part::Value),
                 Some((name, "at")) => (name, Part::At),
                 Some((name, "name")) => (name, Part::Name),
                 Some((name, "call")) => (name, Part::Call),
                 Some((name, part)) => {
-                    return Err(format!(
-                        "`{{{field}}}` has no part `{part}`; allowed: {{{name}}}, or with .at, .name, .call"
-                    ));
+                    return Err(TemplateError::UnknownPart {
+                        field: field.to_owned(),
+                        name: name.to_owned(),
+                        part: part.to_owned(),
+                    });
                 }
             };
             pieces.push(Piece::Text(before.to_owned()));
@@ -162,8 +173,14 @@ mod tests {
             template.to_string(),
             "{n} retries on {n.at}, {n.name}: --functions {n.call}, {other}"
         );
-        for wrong in ["{n", "{n.worst}"] {
-            assert!(Template::parse(wrong).is_err(), "{wrong}");
+        for (wrong, why) in [
+            ("{n", "a `{` has no `}`; a quantity stands as `{name}`"),
+            (
+                "{n.worst}",
+                "`{n.worst}` has no part `worst`; allowed: {n}, or with .at, .name, .call",
+            ),
+        ] {
+            assert_eq!(Template::parse(wrong).unwrap_err().to_string(), why);
         }
     }
 

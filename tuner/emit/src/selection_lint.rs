@@ -10,12 +10,66 @@ use super::selection::{ALGORITHM, LARGEST, Tree, is_any};
 
 /// A mistake, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("selection file, at {path}: {message}")]
+#[error("selection file, at {path}: {mistake}")]
 pub struct LintError {
     /// Tests on the way, with ` / ` between.
     pub path: String,
     /// The mistake.
-    pub message: String,
+    pub mistake: Mistake,
+}
+
+/// A mistake in a selection file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Mistake {
+    /// A key has two values, of which one is never looked at.
+    #[error("`{0}` stands there twice")]
+    Twice(String),
+    /// A collective has no selection.
+    #[error("`{0}` is missing; the file replaces the library's own selection as a whole")]
+    Missing(String),
+    /// A selection is of no collective.
+    #[error("`{0}` is no collective that the library selects for")]
+    NoCollective(String),
+    /// Tests follow one that is always true.
+    #[error("`{0}` is always true and must be the last test")]
+    NotLast(String),
+    /// An algorithm is one of several answers.
+    #[error("`{0}` must be alone: nothing beside it is ever looked at")]
+    NotAlone(String),
+    /// The library does not have the algorithm.
+    #[error("the library has no algorithm `{0}`")]
+    NoAlgorithm(String),
+    /// The algorithms do not have the parameter.
+    #[error("`{0}` is no parameter of an algorithm; known: {known}", known = PARAMETERS.join(", "))]
+    NoParameter(String),
+    /// The library does not have the test.
+    #[error("`{0}` is no test that the library knows")]
+    NoTest(String),
+    /// The test has no answer for the collective.
+    #[error("`{test}` is not defined for {collective}: the library ends the program at the first call")]
+    Undefined {
+        /// The test.
+        test: String,
+        /// The collective.
+        collective: String,
+    },
+    /// A number is none that the library reads.
+    #[error("`{test}`: `{number}` is not between 0 and {LARGEST}")]
+    NoNumber {
+        /// The test.
+        test: String,
+        /// The number.
+        number: String,
+    },
+    /// A path has no end.
+    #[error("the object is empty, and a call that comes here finds no algorithm")]
+    Empty,
+    /// Calls may pass no test.
+    #[error("a call that does not pass `{last}` finds no algorithm; end with a test that is always true, such as `{always}=any`", always = last.split(['<', '=']).next().unwrap_or(last))]
+    Open {
+        /// The last test.
+        last: String,
+    },
 }
 
 /// Tests with a number behind `<` or `<=`, and the collectives that they are made for; without a list all.
@@ -92,23 +146,23 @@ const PARAMETERS: [&str; 13] = [
 /// # Errors
 /// The first thing that the library would answer with an abort.
 pub fn check(tree: &Tree, base: &Tree, algorithms: &BTreeSet<String>) -> Result<(), LintError> {
-    let top = LintError {
-        path: "the top".to_owned(),
-        message: String::new(),
+    let at_the_top = |mistake| {
+        Err(LintError {
+            path: "the top".to_owned(),
+            mistake,
+        })
     };
-    if let Some(message) = twice(tree) {
-        return Err(LintError { message, ..top });
+    if let Some(mistake) = twice(tree) {
+        return at_the_top(mistake);
     }
     for (key, _) in &base.0 {
         if tree.get(key).is_none() {
-            let message = format!("`{key}` is missing; the file replaces the library's own selection as a whole");
-            return Err(LintError { message, ..top });
+            return at_the_top(Mistake::Missing(key.clone()));
         }
     }
     for (key, below) in &tree.0 {
         let Some(own) = base.get(key) else {
-            let message = format!("`{key}` is no collective that the library selects for");
-            return Err(LintError { message, ..top });
+            return at_the_top(Mistake::NoCollective(key.clone()));
         };
         if below != own {
             let mut lint = Lint {
@@ -131,58 +185,55 @@ struct Lint<'a> {
 }
 
 impl Lint<'_> {
-    fn wrong(&self, message: String) -> LintError {
+    fn wrong(&self, mistake: Mistake) -> LintError {
         LintError {
             path: self.path.join(" / "),
-            message,
+            mistake,
         }
     }
 
     fn object(&mut self, tree: &Tree) -> Result<(), LintError> {
-        if let Some(message) = twice(tree) {
-            return Err(self.wrong(message));
+        if let Some(mistake) = twice(tree) {
+            return Err(self.wrong(mistake));
         }
         if let Some((key, parameters)) = tree.0.iter().find(|(key, _)| key.starts_with(ALGORITHM)) {
             return self.end(tree, key, parameters);
         }
         for (position, (key, below)) in tree.0.iter().enumerate() {
-            self.test(key).map_err(|message| self.wrong(message))?;
+            self.test(key).map_err(|mistake| self.wrong(mistake))?;
             if is_any(key) && position + 1 != tree.0.len() {
-                return Err(self.wrong(format!("`{key}` is always true and must be the last test")));
+                return Err(self.wrong(Mistake::NotLast(key.clone())));
             }
             self.path.push(key.clone());
             self.object(below)?;
             self.path.pop();
         }
-        self.ends(tree).map_err(|message| self.wrong(message))
+        self.ends(tree).map_err(|mistake| self.wrong(mistake))
     }
 
     /// The end of a path.
     fn end(&self, tree: &Tree, key: &str, parameters: &Tree) -> Result<(), LintError> {
         if tree.0.len() > 1 {
-            return Err(self.wrong(format!("`{key}` must be alone: nothing beside it is ever looked at")));
+            return Err(self.wrong(Mistake::NotAlone(key.to_owned())));
         }
         let name = key.trim_start_matches(ALGORITHM);
         if !self.algorithms.contains(name) {
-            return Err(self.wrong(format!("the library has no algorithm `{name}`")));
+            return Err(self.wrong(Mistake::NoAlgorithm(name.to_owned())));
         }
         for (parameter, below) in &parameters.0 {
             let known = parameter
                 .split_once('=')
                 .is_some_and(|(name, value)| PARAMETERS.contains(&name) && !value.is_empty());
             if !known || !below.0.is_empty() {
-                return Err(self.wrong(format!(
-                    "`{parameter}` is no parameter of an algorithm; known: {}",
-                    PARAMETERS.join(", ")
-                )));
+                return Err(self.wrong(Mistake::NoParameter(parameter.clone())));
             }
         }
         Ok(())
     }
 
     /// True if the library knows the test, and has an answer to it for this collective.
-    fn test(&self, key: &str) -> Result<(), String> {
-        let unknown = || format!("`{key}` is no test that the library knows");
+    fn test(&self, key: &str) -> Result<(), Mistake> {
+        let unknown = || Mistake::NoTest(key.to_owned());
         let split = key.find(['<', '=']).ok_or_else(unknown)?;
         let (name, rest) = key.split_at(split);
         let made_for = |list: &[&str]| {
@@ -190,10 +241,10 @@ impl Lint<'_> {
             if list.is_empty() || list.contains(&self.collective) || list.contains(&blocking) {
                 Ok(())
             } else {
-                Err(format!(
-                    "`{key}` is not defined for {}: the library ends the program at the first call",
-                    self.collective
-                ))
+                Err(Mistake::Undefined {
+                    test: key.to_owned(),
+                    collective: self.collective.to_owned(),
+                })
             }
         };
         let numbers = NUMBERS.iter().find(|(known, _)| *known == name);
@@ -214,7 +265,10 @@ impl Lint<'_> {
             let is_plain = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
             let in_range = number.parse::<u64>().is_ok_and(|number| number <= LARGEST);
             if !is_plain || !in_range {
-                return Err(format!("`{key}`: `{number}` is not between 0 and {LARGEST}"));
+                return Err(Mistake::NoNumber {
+                    test: key.to_owned(),
+                    number: number.to_owned(),
+                });
             }
             return made_for(list);
         }
@@ -229,9 +283,9 @@ impl Lint<'_> {
     }
 
     /// Checks that every call passes one of the tests.
-    fn ends(&self, tree: &Tree) -> Result<(), String> {
+    fn ends(&self, tree: &Tree) -> Result<(), Mistake> {
         let Some((last, _)) = tree.0.last() else {
-            return Err("the object is empty, and a call that comes here finds no algorithm".to_owned());
+            return Err(Mistake::Empty);
         };
         if is_any(last) {
             return Ok(());
@@ -248,18 +302,15 @@ impl Lint<'_> {
         if truths || kinds {
             Ok(())
         } else {
-            Err(format!(
-                "a call that does not pass `{last}` finds no algorithm; end with a test that is always true, such as `{}=any`",
-                last.split(['<', '=']).next().unwrap_or(last)
-            ))
+            Err(Mistake::Open { last: last.clone() })
         }
     }
 }
 
-fn twice(tree: &Tree) -> Option<String> {
+fn twice(tree: &Tree) -> Option<Mistake> {
     let mut seen = BTreeSet::new();
     let again = tree.0.iter().find(|(key, _)| !seen.insert(key))?;
-    Some(format!("`{}` stands there twice", again.0))
+    Some(Mistake::Twice(again.0.clone()))
 }
 
 #[cfg(test)]

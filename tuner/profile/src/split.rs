@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use kilter_protocol::functions::Function;
 use kilter_protocol::sampling::Choice;
 
 use crate::clocks::Clocks;
@@ -126,7 +127,7 @@ fn latest_begins(came: &[Came], function: &str) -> Vec<i64> {
         latest.unwrap_or(one.begin_ns).max(one.begin_ns)
     };
     let mut begins = BTreeSet::new();
-    if matches!(function, "MPI_Scan" | "MPI_Exscan") {
+    if Function::named(function).is_some_and(Function::waits_in_order) {
         let in_order = |one: &Came| {
             let latest = before(&begins, one);
             begins.insert(one.begin_ns);

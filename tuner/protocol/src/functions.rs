@@ -149,6 +149,55 @@ impl Function {
         (at < 3 * COLLECTIVES).then(|| Function::ALL[blocking])
     }
 
+    /// The form of a collective that begins it and does not wait: `Ibcast` for `Bcast`.
+    #[must_use]
+    pub fn non_blocking(self) -> Option<Function> {
+        let begun = self.collective()? as u8 + COLLECTIVES;
+        Function::ALL.get(usize::from(begun)).copied()
+    }
+
+    /// True for collectives, in any form, with a length for each block.
+    #[must_use]
+    pub fn varies(self) -> bool {
+        use Function::{
+            Allgatherv, Alltoallv, Alltoallw, Gatherv, Neighbor_allgatherv, Neighbor_alltoallv, Neighbor_alltoallw,
+            Reduce_scatter, Scatterv,
+        };
+        let of_neighbours = [Neighbor_allgatherv, Neighbor_alltoallv, Neighbor_alltoallw];
+        let of_all = [Allgatherv, Alltoallv, Alltoallw, Gatherv, Reduce_scatter, Scatterv];
+        self.collective()
+            .is_some_and(|blocking| of_all.contains(&blocking) || of_neighbours.contains(&blocking))
+    }
+
+    /// True for collectives, in any form, in which one rank gives or gets what the others do not.
+    #[must_use]
+    pub fn has_root(self) -> bool {
+        use Function::{Bcast, Gather, Gatherv, Reduce, Scatter, Scatterv};
+        matches!(
+            self.collective(),
+            Some(Bcast | Gather | Gatherv | Scatter | Scatterv | Reduce)
+        )
+    }
+
+    /// True for blocking collectives in which every rank needs something of all others. `MPI_Reduce_scatter` is none: a rank may ask for
+    /// nothing.
+    #[must_use]
+    pub fn waits_for_all(self) -> bool {
+        use Function::{
+            Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Barrier, Reduce_scatter_block,
+        };
+        matches!(
+            self,
+            Allgather | Allgatherv | Allreduce | Alltoall | Alltoallv | Alltoallw | Barrier | Reduce_scatter_block
+        )
+    }
+
+    /// True for blocking collectives in which a rank waits for the ranks before it, and for no others.
+    #[must_use]
+    pub fn waits_in_order(self) -> bool {
+        matches!(self, Function::Scan | Function::Exscan)
+    }
+
     /// True for collectives that are done or begun by the call; making communicators is none.
     #[inline]
     #[must_use]
@@ -192,6 +241,20 @@ impl Function {
         let prepares = matches!(self, Send_init | Ssend_init | Bsend_init | Rsend_init);
         let blocks = self.kind() == Kind::Message && !matches!(self, Function::Recv | Function::Mrecv);
         begins || prepares || blocks
+    }
+
+    /// True for sends that return only when the message is on its way or in a buffer of the library. The length of such a call shows what it
+    /// waited for; that of one that also receives does not.
+    #[must_use]
+    pub fn waits_to_send(self) -> bool {
+        matches!(self, Function::Send | Function::Ssend | Function::Rsend)
+    }
+
+    /// True for calls that return when the message that they receive is there.
+    #[must_use]
+    pub fn waits_to_receive(self) -> bool {
+        use Function::{Mrecv, Recv, Sendrecv, Sendrecv_replace};
+        matches!(self, Recv | Mrecv | Sendrecv | Sendrecv_replace)
     }
 
     /// True for calls that prepare an operation, and start none.
@@ -269,8 +332,43 @@ mod tests {
                 None => assert_eq!(name, blocking),
             }
             assert_eq!(function.is_collective(), !function.prepares(), "{name}");
+            let begun = function.non_blocking().map(Function::name);
+            assert_eq!(begun, Some(&*format!("MPI_I{}", blocking.to_lowercase())), "{name}");
         }
         assert_eq!(forms, 66);
+    }
+
+    #[test]
+    fn what_a_call_waits_for_is_told_by_its_function() {
+        let all = |is: fn(Function) -> bool| -> Vec<Function> {
+            Function::ALL.iter().copied().filter(|function| is(*function)).collect()
+        };
+        assert_eq!(all(Function::waits_to_send), [Send, Ssend, Rsend]);
+        assert_eq!(
+            all(Function::waits_to_receive),
+            [Recv, Mrecv, Sendrecv, Sendrecv_replace]
+        );
+        assert_eq!(all(Function::waits_in_order), [Scan, Exscan]);
+        let for_all = all(Function::waits_for_all);
+        assert!(for_all.iter().all(|function| function.is_blocking_collective_of_all()));
+        let not_for_all: Vec<Function> = all(Function::is_blocking_collective_of_all);
+        let not_for_all = not_for_all.iter().filter(|function| !for_all.contains(function));
+        // Those with a root wait for it or are it, and two are in order.
+        let with_a_root = not_for_all.filter(|function| !function.has_root() && !function.waits_in_order());
+        assert!(with_a_root.eq(&[Reduce_scatter]));
+        assert!(Ibcast.has_root() && Scatterv_init.has_root() && !Comm_dup.has_root() && !Ibarrier.has_root());
+    }
+
+    /// A letter at the end is no sign: `Recv` and `MPI_Reduce_scatter`.
+    #[test]
+    fn collectives_with_a_length_for_each_block_are_told_by_name() {
+        for function in Function::ALL.iter().copied() {
+            let blocking = function.collective().map_or("", Function::name);
+            let by_letter = blocking.ends_with(['v', 'w']) || function.collective() == Some(Reduce_scatter);
+            assert_eq!(function.varies(), by_letter, "{function:?}");
+        }
+        assert!(Gatherv.varies() && Igatherv.varies() && Gatherv_init.varies());
+        assert!(!Gather.varies() && !Recv.varies() && !Sendrecv.varies());
     }
 
     #[test]

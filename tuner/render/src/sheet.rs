@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::quoting::markdown;
 use crate::table::{plain, printable, trimmed};
 
 /// A table.
@@ -92,16 +93,17 @@ impl Sheet {
         out
     }
 
-    /// Title and table in Markdown, to be pasted into a ticket.
+    /// Title, table and note in Markdown, to be pasted into a ticket. Entries and heads appear there as in the terminal; a note is in our own
+    /// words, and code in it is code.
     pub fn to_markdown(&self) -> String {
         if self.rows.is_empty() {
             return String::new();
         }
         let line = |fields: &mut dyn Iterator<Item = &str>| {
-            let fields: Vec<String> = fields.map(|text| printable(text).replace('|', "\\|")).collect();
+            let fields: Vec<String> = fields.map(markdown).collect();
             format!("| {} |\n", fields.join(" | "))
         };
-        let mut out = format!("### {}\n\n", self.title);
+        let mut out = format!("### {}\n\n", markdown(&self.title));
         out.push_str(&line(&mut self.heads.iter().map(String::as_str)));
         out.push_str(&line(&mut self.heads.iter().map(|_| "---")));
         for row in &self.rows {
@@ -111,5 +113,37 @@ impl Sheet {
             let _ = writeln!(out, "\n{}", printable(&self.note));
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_shows_what_the_terminal_shows() {
+        let sheet = Sheet {
+            title: "Worse in *b* than in a".to_owned(),
+            note: "More in `report.json`.".to_owned(),
+            heads: ["what", "<b>"].map(str::to_owned).to_vec(),
+            rows: vec![
+                vec![Entry::text("btl_tcp_eager_limit"), Entry::text("`x` | _y_\nz")],
+                vec![Entry::text("MPI_* \\ 2 * 3"), Entry::text("<i>&amp;</i> < 5 %")],
+            ],
+            names: 1,
+            narrow: false,
+        };
+        let lines = [
+            r"### Worse in \*b\* than in a",
+            "",
+            r"| what | \<b> |",
+            "| --- | --- |",
+            r"| btl_tcp_eager_limit | \`x\` \| \_y\_ z |",
+            r"| MPI\_\* \ 2 * 3 | \<i>\&amp;\</i> < 5 % |",
+            "",
+            "More in `report.json`.",
+        ];
+        assert_eq!(sheet.to_markdown().lines().collect::<Vec<_>>(), lines);
+        assert!(sheet.to_text().contains("`x` | _y_ z") && sheet.to_text().contains("<i>&amp;</i> < 5 %"));
     }
 }

@@ -14,22 +14,6 @@ pub(crate) fn list(title: &str, items: impl Iterator<Item = String>) -> String {
     out
 }
 
-/// Text on one line in which nothing is markup.
-pub(crate) fn text(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len());
-    for c in raw.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\\' | '`' | '*' | '_' | '|' | '[' | ']' | '#' | '~' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 /// A code span in a table; a span cannot hold a backtick, and a pipe would end the table's field.
 pub(crate) fn code(raw: &str) -> String {
     let one_line: String = raw

@@ -76,7 +76,7 @@ pub fn of_finalists(
         let (messages, outcome) = match &counted {
             Ok((messages, outcome)) => (*messages, outcome),
             Err(why) => {
-                findings.insert(target.name(), Finding::Unknown(why.clone()));
+                findings.insert(target.name(), Finding::Unknown(why.to_string()));
                 continue;
             }
         };

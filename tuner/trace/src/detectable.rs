@@ -97,7 +97,7 @@ fn of_rank(trace: &Trace, rank: &Rank) -> Vec<detect::Event> {
     let times = Times::of(rank);
     let mut all = Vec::new();
     for event in &rank.events {
-        let Some(function) = Function::named(trace.function(event)) else {
+        let Some(function) = trace.known_function(event) else {
             continue;
         };
         if function.is_test() {

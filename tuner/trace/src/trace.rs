@@ -1,6 +1,7 @@
 //! A trace as data.
 
 pub use kilter_profiling::profile::Site;
+use kilter_protocol::functions::Function;
 use kilter_protocol::trace::WhenFull;
 pub use kilter_protocol::trace::digest::Chunk;
 pub use kilter_protocol::trace::record::{ANY_TAG, Part, Role, class_name, flag, operator_name, peer};
@@ -111,6 +112,12 @@ impl Trace {
     #[must_use]
     pub fn function(&self, event: &Event) -> &str {
         self.functions.get(event.function).map_or("MPI_?", String::as_str)
+    }
+
+    /// An event's function, if the table has it.
+    #[must_use]
+    pub fn known_function(&self, event: &Event) -> Option<Function> {
+        Function::named(self.function(event))
     }
 
     /// The communicator of a part or, if it has none, of its event.

@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::implementation::{self, How, Recipe};
 use crate::place::Place;
 use crate::program::groups;
+use crate::reason::{NoPart, Reason};
 
 /// Ranks that take part in an item.
 pub(crate) struct Members {
@@ -23,7 +24,7 @@ impl Members {
     ///
     /// # Errors
     /// A part that is none of these ranks.
-    pub(crate) fn of(item: &Item, control: &Control) -> Result<Members, String> {
+    pub(crate) fn of(item: &Item, control: &Control) -> Result<Members, NoPart> {
         let (rank, p_ranks) = (control.rank(), control.p_ranks());
         let part = match &item.implementation {
             Implementation::Among(among) => Some(checked(among, p_ranks)?),
@@ -54,7 +55,7 @@ impl Members {
     ///
     /// # Errors
     /// Why the members cannot carry it out.
-    pub(crate) fn recipe(&self, item: &Item, place: Place) -> Result<Recipe, String> {
+    pub(crate) fn recipe(&self, item: &Item, place: Place) -> Result<Recipe, Reason> {
         let (Some((members, root)), Implementation::Among(among)) = (&self.part, &item.implementation) else {
             return implementation::recipe(item, place);
         };
@@ -81,7 +82,7 @@ impl Members {
             }
         }
         if recipe.parts.iter().any(|part| matches!(part.how, How::Program(_))) {
-            return Err("a part of the ranks carries out plain collectives, rows and schedules alone".to_owned());
+            return Err(NoPart::NotPlain.into());
         }
         Ok(match position {
             Some(_) => recipe,
@@ -118,28 +119,28 @@ impl Members {
 ///
 /// # Errors
 /// A rank that does not exist, comes twice, or a root that is no member.
-fn checked(among: &Among, p_ranks: usize) -> Result<(Vec<usize>, usize), String> {
+fn checked(among: &Among, p_ranks: usize) -> Result<(Vec<usize>, usize), NoPart> {
     let members: Vec<usize> = among.members.iter().map(|member| *member as usize).collect();
     let root = among.root as usize;
     if members.is_empty() {
-        return Err("no rank takes part".to_owned());
+        return Err(NoPart::Nobody);
     }
     for (at, &member) in members.iter().enumerate() {
         if member >= p_ranks {
-            return Err(format!(
-                "rank {member} takes part, and the job has ranks 0 to {}",
-                p_ranks - 1
-            ));
+            return Err(NoPart::NoRank {
+                rank: member,
+                last: p_ranks - 1,
+            });
         }
         if members[..at].contains(&member) {
-            return Err(format!("rank {member} takes part twice"));
+            return Err(NoPart::Twice(member));
         }
     }
     if root >= members.len() {
-        return Err(format!(
-            "root {root} is none of the {} ranks that take part",
-            members.len()
-        ));
+        return Err(NoPart::NoRoot {
+            root,
+            ranks: members.len(),
+        });
     }
     Ok((members, root))
 }
@@ -167,7 +168,7 @@ mod tests {
             (among(&[0, 2, 0], 0), "rank 0 takes part twice"),
             (among(&[0, 2], 2), "root 2 is none of the 2 ranks that take part"),
         ] {
-            assert_eq!(checked(&wrong, 4), Err(why.to_owned()));
+            assert_eq!(checked(&wrong, 4).unwrap_err().to_string(), why);
         }
     }
 }

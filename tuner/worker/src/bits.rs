@@ -105,7 +105,7 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
         Err(_) => return Ok(()),
     };
     let mut gallery = Gallery::empty();
-    let members = Members::of(item, &session.control).map_err(anyhow::Error::msg)?;
+    let members = Members::of(item, &session.control)?;
     let (mut twin, made) = Candidate::new(ready, session.header.seed, (&members, Some(of.comm())), &mut gallery)?;
     if session
         .control

@@ -12,8 +12,6 @@ use kilter_protocol::report::{Costs, Event};
 use kilter_protocol::task::Functionality;
 
 use crate::among::Members;
-use crate::barrier;
-use crate::bits;
 use crate::candidate::{Buffers, Candidate, title};
 use crate::clock::Arrival;
 use crate::common_time::CommonTime;
@@ -21,13 +19,13 @@ use crate::control::{Control, Refusal};
 use crate::images::Gallery;
 use crate::implementation::Recipe;
 use crate::measure::{Agreed, Machine, Repetition, measure};
-use crate::messages;
 use crate::place::Place;
+use crate::reason::Reason;
 use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::session::{Session, fail};
-use crate::settings;
 use crate::sweep::Sweep;
+use crate::{barrier, bits, messages, settings};
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
@@ -250,7 +248,7 @@ fn prepare<'i>(session: &mut Session, block: &'i Block) -> anyhow::Result<Vec<Re
 ///
 /// # Errors
 /// Why this rank cannot carry it out.
-fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, String> {
+fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, Reason> {
     let members = Members::of(item, &session.control)?;
     let roots = match (members.root(), session.header.root) {
         (Some(root), _) | (None, Root::Fixed(root)) => vec![root],
@@ -282,7 +280,7 @@ fn make(
     let seed = session.header.seed;
     let lent = lent(session, item)?;
     // All ranks have come to the same conclusion about the members before.
-    let members = Members::of(item, &session.control).map_err(anyhow::Error::msg)?;
+    let members = Members::of(item, &session.control)?;
     let make = |_: &mut Session| Candidate::new(ready, seed, (&members, lent), gallery);
     let (made, took) = match session.header.settings {
         SettingsAct::OnNewCommunicators => with_settings(session, block, item, make)?,
@@ -401,7 +399,7 @@ fn with_settings<T>(
     }
     let mut before = settings::Before::default();
     let written = settings::write(&mut session.variables, &item.settings, &mut before);
-    let written = written.map_err(|error| session.refused(error.to_string()));
+    let written = written.map_err(|error| session.refused(error));
     if let Err(refusal) = session.control.agree(written)? {
         settings::restore(&mut session.variables, before)?;
         return Ok((None, Err(refusal)));
@@ -423,7 +421,7 @@ fn with_settings<T>(
     })?;
     settings::restore(&mut session.variables, before)?;
 
-    let read_back = read_back.map_err(|error| session.refused(error.to_string()));
+    let read_back = read_back.map_err(|error| session.refused(error));
     let effective = read_back.and_then(|_| effective.map_or(Ok(()), Err));
     let took = session.control.agree(effective)?;
     Ok((Some(returned), took))

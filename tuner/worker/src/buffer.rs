@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 
 use crate::problem::Wrong;
+use crate::reason::Reason;
 
 /// Alignment of the first byte, and length of the zone before and of the smallest zone after, in bytes.
 const PAGE: usize = 4096;
@@ -20,8 +21,8 @@ pub(crate) struct GuardedBuffer {
 
 impl GuardedBuffer {
     /// Allocates `bytes` bytes and writes every page, so that none is mapped for the first time while something is measured.
-    pub(crate) fn new(bytes: usize) -> Result<GuardedBuffer, String> {
-        let no_memory = || format!("no memory for a buffer of {bytes} bytes");
+    pub(crate) fn new(bytes: usize) -> Result<GuardedBuffer, Reason> {
+        let no_memory = || Reason::Memory(bytes);
         let total = bytes
             .checked_next_multiple_of(PAGE)
             .and_then(|payload| payload.checked_add(2 * PAGE));

@@ -14,6 +14,7 @@ use crate::images::{Data, Gallery};
 use crate::implementation::{How, Recipe};
 use crate::problem::Problem;
 use crate::program::{Memory, Program};
+use crate::reason::Reason;
 use crate::row::{Host, Unavailable};
 use crate::unit::Unit;
 
@@ -59,8 +60,7 @@ struct Offsets {
     recv: usize,
 }
 
-/// The buffers of an item; apart from [`Candidate`], so that all ranks can agree that there was memory before one makes a
-/// communicator.
+/// The buffers of an item; apart from [`Candidate`], so that all ranks can agree that there was memory before one makes a communicator.
 pub(crate) struct Buffers {
     send: GuardedBuffer,
     recv: GuardedBuffer,
@@ -70,7 +70,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     /// Buffers for all calls of a recipe, slice behind slice.
-    pub(crate) fn new(recipe: &Recipe) -> Result<Buffers, String> {
+    pub(crate) fn new(recipe: &Recipe) -> Result<Buffers, Reason> {
         let mut end = Offsets { send: 0, recv: 0 };
         let mut offsets = Vec::with_capacity(recipe.problems.len());
         for problem in &recipe.problems {
@@ -97,7 +97,7 @@ impl Candidate {
         seed: u64,
         (members, lent): (&Members, Option<MPI_Comm>),
         gallery: &mut Gallery,
-    ) -> anyhow::Result<(Candidate, Result<(), String>)> {
+    ) -> anyhow::Result<(Candidate, Result<(), Reason>)> {
         let comm = match lent {
             Some(comm) => comm,
             None => members.communicator().context("no communicator for the item")?,
@@ -266,7 +266,7 @@ impl Candidate {
 
 impl Turn {
     /// Makes the programs of the parts that need one.
-    fn compile(&mut self, comm: MPI_Comm, seed: u64) -> anyhow::Result<Result<(), String>> {
+    fn compile(&mut self, comm: MPI_Comm, seed: u64) -> anyhow::Result<Result<(), Reason>> {
         for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
             let How::Program(side) = &part.how else { continue };
             for index in part.first..part.first + part.slices {

@@ -13,6 +13,7 @@ use kilter_protocol::task::{Functionality, Task};
 
 use crate::place::Place;
 use crate::problem::Problem;
+use crate::reason::{NoOverlap, NoPart, NoRow, Reason};
 use crate::replay::Replay;
 use crate::row::RowCall;
 
@@ -61,17 +62,16 @@ pub(crate) enum How {
 }
 
 /// Finds out how an item is carried out; decided by the plan alone, so alike on every rank.
-pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
+pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, Reason> {
     let functionality = item.task.functionality;
     if functionality == Functionality::Function(Collective::ReduceLocal) {
-        return Err("reduce_local is no collective operation: give one that is, such as scan".to_owned());
+        return Err(Reason::NoCollective);
     }
     if place.p_ranks < functionality.min_ranks() {
-        return Err(format!(
-            "not available: {} needs {} ranks or more",
-            item.task,
-            functionality.min_ranks()
-        ));
+        return Err(Reason::FewRanks {
+            task: item.task,
+            ranks: functionality.min_ranks(),
+        });
     }
     let mut recipe = Recipe {
         problems: Vec::new(),
@@ -79,37 +79,32 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, String> {
     };
     match &item.implementation {
         Implementation::Algorithm { id, parameters } => {
-            let target = item
-                .task
-                .collective()
-                .ok_or_else(|| format!("no algorithm of Kilter's does {}", item.task))?;
+            let target = item.task.collective().ok_or(NoRow::OfKilter(item.task))?;
             check_blocks(item.bytes, target.has_blocks(), place)?;
             let problem = Problem::new(item.task, item.bytes, place, 0)?;
             let call = RowCall::of_kilter(id, Some(parameters), target, &problem, place)?;
             recipe.add(How::Row(Box::new(call)), 1, &[problem]);
         }
         Implementation::Plugin { file, id, parameters } => {
-            let target = item
-                .task
-                .collective()
-                .ok_or_else(|| format!("no row of a plugin does {}", item.task))?;
+            let target = item.task.collective().ok_or(NoRow::OfPlugin(item.task))?;
             check_blocks(item.bytes, target.has_blocks(), place)?;
             let problem = Problem::new(item.task, item.bytes, place, 0)?;
             let call = RowCall::of_plugin((Path::new(file), id.as_str()), parameters, target, &problem, place)?;
             recipe.add(How::Row(Box::new(call)), 1, &[problem]);
         }
         Implementation::Expression { text } => {
-            let side: Side = text
-                .parse()
-                .map_err(|error| format!("expression `{text}` cannot be read: {error}"))?;
+            let side: Side = text.parse().map_err(|error| Reason::Expression {
+                text: text.clone(),
+                error,
+            })?;
             recipe.add_side(item, &side, of_pair(&side, place)?)?;
         }
-        Implementation::Overlap(_) => return Err("overlap is measured in blocks of its own".to_owned()),
+        Implementation::Overlap(_) => return Err(NoOverlap::OutsideItsBlock.into()),
         Implementation::Schedule(schedule) => {
             let replay = Replay::new(schedule, place)?;
             recipe.add(How::Schedule(Box::new(replay)), 1, &[]);
         }
-        Implementation::Among(_) => return Err("a part of a part of the ranks: name the ranks of the job".to_owned()),
+        Implementation::Among(_) => return Err(NoPart::OfPart.into()),
     }
     Ok(recipe)
 }
@@ -125,12 +120,12 @@ impl Recipe {
         self.problems.extend_from_slice(problems);
     }
 
-    fn add_side(&mut self, item: &Item, side: &Side, place: Place) -> Result<(), String> {
+    fn add_side(&mut self, item: &Item, side: &Side, place: Place) -> Result<(), Reason> {
         if side.mentions_k() {
-            return Err(format!("`{side}` has a `k`: fill in a number before it is measured"));
+            return Err(Reason::HasK(side.to_string()));
         }
         if side.mentions_any() {
-            return Err(format!("`{side}` has an `A`: fill in a function before it is measured"));
+            return Err(Reason::HasA(side.to_string()));
         }
         // Composed of plain calls: what the drop-in can run as well.
         if let (Some(target), Some(calls)) = (item.task.collective(), side.plain_calls()) {
@@ -177,18 +172,20 @@ impl Recipe {
     }
 
     /// Adds the calls of a term that stands for itself.
-    fn add_term(&mut self, item: &Item, term: &Term, kind: Kind, place: Place) -> Result<(), String> {
+    fn add_term(&mut self, item: &Item, term: &Term, kind: Kind, place: Place) -> Result<(), Reason> {
         let values = Values {
             n_bytes: item.bytes,
             p_ranks: place.p_ranks as u64,
             q_ranks: place.p_ranks as u64,
         };
-        let value = |quantity: &Quantity| quantity.value(values).map_err(|error| error.to_string());
+        let value = |quantity: &Quantity| quantity.value(values);
         let repeat = value(&term.repeat)?;
         if repeat > MAX_REPEAT {
-            return Err(format!(
-                "`{term}` makes {repeat} calls; at most {MAX_REPEAT} are allowed"
-            ));
+            return Err(Reason::ManyCalls {
+                term: term.to_string(),
+                calls: repeat,
+                most: MAX_REPEAT,
+            });
         }
         let bytes = term.call.size.as_ref().map_or(Ok(0), value)?;
         let mut task = item.task;
@@ -199,7 +196,7 @@ impl Recipe {
                     call: term.call.clone(),
                 }],
             };
-            task = Task::of(&side).map_err(|error| error.to_string())?;
+            task = Task::of(&side)?;
         }
         let (how, slices) = match (&term.call.operation, task.collective()) {
             (Operation::PointToPoint(name), Some(target)) => {
@@ -208,7 +205,7 @@ impl Recipe {
                 let call = RowCall::of_kilter(&id, None, target, &problem, place)?;
                 (How::Row(Box::new(call)), 1)
             }
-            (Operation::PointToPoint(_), None) => return Err(format!("no algorithm of Kilter's does {task}")),
+            (Operation::PointToPoint(_), None) => return Err(NoRow::OfKilter(task).into()),
             (Operation::Collective(_, Form::Blocking), Some(target))
                 if term.call.attributes == Attributes::default() =>
             {
@@ -239,7 +236,7 @@ impl Recipe {
         Ok(())
     }
 
-    fn add_program(&mut self, item: &Item, terms: Vec<Term>, place: Place) -> Result<(), String> {
+    fn add_program(&mut self, item: &Item, terms: Vec<Term>, place: Place) -> Result<(), Reason> {
         if terms.is_empty() {
             return Ok(());
         }
@@ -269,16 +266,16 @@ enum Kind {
 ///
 /// # Errors
 /// A rank of the pair does not exist.
-fn of_pair(side: &Side, place: Place) -> Result<Place, String> {
+fn of_pair(side: &Side, place: Place) -> Result<Place, Reason> {
     let Communicator::Pair(from, to) = side.head().on else {
         return Ok(place);
     };
     if from.max(to) >= place.p_ranks as u64 {
-        return Err(format!(
-            "`{side}`: there is no rank {} among {}",
-            from.max(to),
-            place.p_ranks
-        ));
+        return Err(Reason::NoRank {
+            side: side.to_string(),
+            rank: from.max(to),
+            ranks: place.p_ranks,
+        });
     }
     let position = [from, to].iter().position(|one| *one == place.rank as u64);
     Ok(Place {
@@ -290,7 +287,7 @@ fn of_pair(side: &Side, place: Place) -> Result<Place, String> {
 }
 
 /// Plain calls of the library, one after the other: the collective itself, or a mock-up, as the drop-in runs it where it can.
-fn plain(target: Collective, calls: &[Collective], problem: &Problem, place: Place) -> Result<How, String> {
+fn plain(target: Collective, calls: &[Collective], problem: &Problem, place: Place) -> Result<How, Reason> {
     if calls == [target] {
         return Ok(How::Library(target));
     }
@@ -298,18 +295,16 @@ fn plain(target: Collective, calls: &[Collective], problem: &Problem, place: Pla
         let call = RowCall::of_kilter(mockup.id, None, target, problem, place)?;
         return Ok(How::Row(Box::new(call)));
     }
-    Pipeline::new(target, calls)
-        .map(How::Composition)
-        .map_err(|error| error.to_string())
+    Ok(How::Composition(Pipeline::new(target, calls)?))
 }
 
 /// Checks that a volume can be divided among the ranks if it has to be.
-pub(crate) fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), String> {
+pub(crate) fn check_blocks(bytes: u64, has_blocks: bool, place: Place) -> Result<(), Reason> {
     if has_blocks && !bytes.is_multiple_of(place.p_ranks as u64) {
-        return Err(format!(
-            "{bytes} bytes cannot be divided into {} blocks, one per rank",
-            place.p_ranks
-        ));
+        return Err(Reason::Blocks {
+            bytes,
+            ranks: place.p_ranks,
+        });
     }
     Ok(())
 }
@@ -319,7 +314,7 @@ impl Problem {
     ///
     /// # Errors
     /// A volume that MPI cannot count or that cannot be divided as the task says.
-    pub(crate) fn new(task: Task, bytes: u64, place: Place, slice: usize) -> Result<Problem, String> {
+    pub(crate) fn new(task: Task, bytes: u64, place: Place, slice: usize) -> Result<Problem, Reason> {
         let Place {
             rank,
             p_ranks,
@@ -328,10 +323,7 @@ impl Problem {
             ..
         } = place;
         if c_int::try_from(bytes).is_err() {
-            return Err(format!(
-                "{bytes} bytes are more than an MPI count holds ({})",
-                c_int::MAX
-            ));
+            return Err(Reason::Count { bytes });
         }
         let typed = task.sendtype != Layout::Contiguous || task.recvtype != Layout::Contiguous;
         let blocks = if task.functionality.has_blocks() {
@@ -340,21 +332,17 @@ impl Problem {
             1
         };
         if typed && !bytes.is_multiple_of(Layout::UNIT_BYTES * blocks) {
-            return Err(format!(
-                "{bytes} bytes are no multiple of {} for strided data",
-                Layout::UNIT_BYTES * blocks
-            ));
+            return Err(Reason::Strided {
+                bytes,
+                unit: Layout::UNIT_BYTES * blocks,
+            });
         }
         if typed && task.counts != Counts::Uniform {
-            return Err("strided data is divided evenly".to_owned());
+            return Err(Reason::StridedCounts);
         }
         let combines = matches!(task.functionality, Functionality::Function(c) if c.has_operator());
         if combines && !bytes.is_multiple_of(element.bytes()) {
-            return Err(format!(
-                "{bytes} bytes are no whole number of {} of {} bytes",
-                element.name(),
-                element.bytes()
-            ));
+            return Err(Reason::Elements { bytes, element });
         }
         Ok(Problem {
             task,
@@ -388,7 +376,7 @@ mod tests {
         }
     }
 
-    fn of(collective: Collective, bytes: u64, text: &str) -> Result<Recipe, String> {
+    fn of(collective: Collective, bytes: u64, text: &str) -> Result<Recipe, Reason> {
         recipe(
             &item(collective, bytes, text),
             Place {
@@ -511,7 +499,7 @@ mod tests {
                 "no collective operation",
             ),
         ] {
-            let error = of(collective, bytes, text).unwrap_err();
+            let error = of(collective, bytes, text).unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");
         }
     }
@@ -541,7 +529,7 @@ mod tests {
             [0, 1, 2, 3].map(|rank| of(rank, text).unwrap()),
             [(2, 0, 0), (1, 0, 64), (0, 64, 0), (2, 0, 0)]
         );
-        let error = of(0, "pingpong(n){pair:0:4}").unwrap_err();
+        let error = of(0, "pingpong(n){pair:0:4}").unwrap_err().to_string();
         assert!(error.contains("there is no rank 4 among 4"), "{error}");
     }
 
@@ -566,7 +554,7 @@ mod tests {
                     id: id.to_owned(),
                     parameters,
                 };
-                recipe(&wanted, place).map(|_| ())
+                recipe(&wanted, place).map(|_| ()).map_err(|reason| reason.to_string())
             };
             assert_eq!(run(row.id, row.default_parameters(), row.collective), Ok(()));
             let mut one_more = row.default_parameters();

@@ -13,6 +13,7 @@
 //! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, their layout, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
+//! * [`reason`]: why a rank cannot carry an item out.
 //! * [`settings`]: the library's control variables, per item; [`messages`]: the library's messages for an item; [`bits`]: an item's results on
 //!   random doubles.
 //! * [`environment`], [`mod@processing_units`]: description of the job and its hosts. [`waiting`]: whether ranks spin or sleep there.
@@ -57,6 +58,7 @@ mod plan_file;
 mod problem;
 mod processing_units;
 mod program;
+mod reason;
 mod replay;
 mod report_file;
 mod round_time;
@@ -172,7 +174,7 @@ fn say_library() -> u8 {
 /// Prints the rows of a plugin, for which MPI need not be initialised.
 fn say_rows(file: &Path) -> u8 {
     use std::io::Write as _;
-    let said = row::rows(file).map_err(anyhow::Error::msg).and_then(|rows| {
+    let said = row::rows(file).map_err(anyhow::Error::from).and_then(|rows| {
         let line = serde_json::to_string(&rows)?;
         Ok(writeln!(std::io::stdout(), "{line}")?)
     });

@@ -17,6 +17,7 @@ use crate::buffer::{GuardedBuffer, wrong_data};
 
 use crate::place::Place;
 use crate::problem::Wrong;
+use crate::reason::{NoReplay, Reason};
 
 /// A rank's part of a schedule.
 #[derive(Debug)]
@@ -61,22 +62,20 @@ impl Replay {
     ///
     /// # Errors
     /// The reason why the schedule is not carried out, the same on all ranks but where memory is short.
-    pub(crate) fn new(schedule: &Schedule, place: Place) -> Result<Replay, String> {
+    pub(crate) fn new(schedule: &Schedule, place: Place) -> Result<Replay, Reason> {
         if schedule.ranks() != place.p_ranks {
-            return Err(format!(
-                "the schedule is of {} ranks, and {} take part",
-                schedule.ranks(),
-                place.p_ranks
-            ));
+            return Err(NoReplay::OtherRanks {
+                of: schedule.ranks(),
+                take_part: place.p_ranks,
+            }
+            .into());
         }
-        schedule
-            .check()
-            .map_err(|error| format!("the schedule is not carried out: {error}"))?;
+        schedule.check().map_err(NoReplay::Unsound)?;
         let own = |all: Vec<Vec<Piece>>| all.into_iter().nth(place.rank);
         let after = schedule.delivered(1).and_then(own);
         let is_steady = schedule.delivered(2).and_then(own) == after;
-        let bytes = usize::try_from(schedule.memory[place.rank])
-            .map_err(|_| format!("no memory for {} bytes", schedule.memory[place.rank]))?;
+        let bytes = schedule.memory[place.rank];
+        let bytes = usize::try_from(bytes).map_err(|_| NoReplay::Memory(bytes))?;
         let memory = GuardedBuffer::new(bytes)?;
         let mut compiler = Compiler {
             schedule,
@@ -86,7 +85,9 @@ impl Replay {
             requests: requests(&schedule.steps[place.rank]),
         };
         let steps = schedule.steps[place.rank].iter();
-        let calls = steps.map(|step| compiler.call(step)).collect::<Result<Vec<_>, _>>()?;
+        let calls = steps
+            .map(|step| compiler.call(step))
+            .collect::<Result<Vec<_>, NoReplay>>()?;
         let requests = compiler.requests.len();
         Ok(Replay {
             rank: place.rank,
@@ -163,12 +164,12 @@ fn first_wrong(memory: &[u8], pieces: &[Piece]) -> Option<Wrong> {
 }
 
 /// A tag for each message: its number among those of its sender to its receiver.
-fn tags(schedule: &Schedule) -> Result<Vec<c_int>, String> {
+fn tags(schedule: &Schedule) -> Result<Vec<c_int>, NoReplay> {
     let mut known = BTreeMap::new();
     let number = |message: &kilter_protocol::schedule::Message| {
         let next = known.entry((message.from, message.to)).or_insert(0);
         *next += 1;
-        c_int::try_from(*next - 1).map_err(|_| format!("{next} messages of one pair are more than MPI has tags"))
+        c_int::try_from(*next - 1).map_err(|_| NoReplay::Tags(*next))
     };
     schedule.messages.iter().map(number).collect()
 }
@@ -196,7 +197,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn call(&mut self, step: &Step) -> Result<Call, String> {
+    fn call(&mut self, step: &Step) -> Result<Call, NoReplay> {
         Ok(match step {
             Step::Send(number) => Call::Send(self.data(*number)?),
             Step::Start(number) => Call::Start(self.data(*number)?, self.request(*number)?),
@@ -209,12 +210,12 @@ impl Compiler<'_> {
         })
     }
 
-    fn request(&self, number: u32) -> Result<usize, String> {
+    fn request(&self, number: u32) -> Result<usize, NoReplay> {
         let known = self.requests.get(&number).copied();
-        known.ok_or_else(|| format!("message {number} is never completed"))
+        known.ok_or(NoReplay::NeverCompleted(number))
     }
 
-    fn data(&self, number: u32) -> Result<Data, String> {
+    fn data(&self, number: u32) -> Result<Data, NoReplay> {
         let message = &self.schedule.messages[number as usize];
         let is_sender = message.from as usize == self.rank;
         let (at, peer) = if is_sender {
@@ -222,9 +223,12 @@ impl Compiler<'_> {
         } else {
             (message.to_at, message.from)
         };
-        let small = |what: &str, value: u64| {
-            c_int::try_from(value)
-                .map_err(|_| format!("{what} {value} of message {number} is more than an MPI int holds"))
+        let small = |what, value| {
+            c_int::try_from(value).map_err(|_| NoReplay::Int {
+                what,
+                value,
+                message: number,
+            })
         };
         Ok(Data {
             // SAFETY: the check says that all bytes of the message lie in the memory.

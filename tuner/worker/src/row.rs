@@ -7,35 +7,37 @@ use std::ffi::c_int;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
 use kilter_algorithms::{Collective, registry};
 use kilter_host::Hosted;
-use kilter_host::plugins::{self, Callable, Loaded, Run};
+use kilter_host::plugins::{self, Callable, LoadError, Loaded, Run};
 use kilter_mpi::{MPI_Comm, MpiError, constants};
 use kilter_protocol::row::{Parameter, Row, Rows};
 
 use crate::place::Place;
 use crate::problem::Problem;
+use crate::reason::NoRow;
 use crate::unit::Unit;
 
 /// Kilter's own rows.
-static OWN: OnceLock<Result<Loaded, String>> = OnceLock::new();
+static OWN: OnceLock<Result<Loaded, Arc<LoadError>>> = OnceLock::new();
 
-fn own() -> Result<&'static Loaded, String> {
+fn own() -> Result<&'static Loaded, NoRow> {
     // SAFETY: the object is of this version of the ABI, as one source has both.
-    let linked = || unsafe { Loaded::linked(&kilter_collectives::PLUGIN) }.map_err(|error| error.to_string());
-    OWN.get_or_init(linked).as_ref().map_err(String::clone)
+    let linked = || unsafe { Loaded::linked(&kilter_collectives::PLUGIN) }.map_err(Arc::new);
+    let own = OWN.get_or_init(linked).as_ref();
+    own.map_err(|error| NoRow::Plugin(Arc::clone(error)))
 }
 
 /// A plugin stays until the process ends, and is loaded once.
 static LOADED: OnceLock<Mutex<BTreeMap<PathBuf, &'static Loaded>>> = OnceLock::new();
 
 /// The plugin in this file.
-fn load(file: &Path) -> Result<&'static Loaded, String> {
+fn load(file: &Path) -> Result<&'static Loaded, NoRow> {
     if cfg!(feature = "simulated") {
-        return Err("a simulated rank loads no plugin: all ranks are in one process".to_owned());
+        return Err(NoRow::Simulated);
     }
     let mut loaded = LOADED
         .get_or_init(Mutex::default)
@@ -44,7 +46,7 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
     if let Some(known) = loaded.get(file) {
         return Ok(known);
     }
-    let fresh: &'static Loaded = Box::leak(Box::new(plugins::load(file).map_err(|error| error.to_string())?));
+    let fresh: &'static Loaded = Box::leak(Box::new(plugins::load(file).map_err(Arc::new)?));
     loaded.insert(file.to_owned(), fresh);
     Ok(fresh)
 }
@@ -53,7 +55,7 @@ fn load(file: &Path) -> Result<&'static Loaded, String> {
 ///
 /// # Errors
 /// The reason why the plugin is not used.
-pub(crate) fn rows(file: &Path) -> Result<Rows, String> {
+pub(crate) fn rows(file: &Path) -> Result<Rows, NoRow> {
     Ok(Rows {
         v: kilter_protocol::VERSION,
         rows: load(file)?.rows.iter().map(|callable| callable.row.clone()).collect(),
@@ -92,12 +94,16 @@ impl RowCall {
         collective: Collective,
         problem: &Problem,
         place: Place,
-    ) -> Result<RowCall, String> {
+    ) -> Result<RowCall, NoRow> {
         let loaded = load(file)?;
         let found = loaded.rows.iter().find(|callable| callable.row.id == id);
         let callable = found.ok_or_else(|| {
-            let known: Vec<&str> = loaded.rows.iter().map(|known| known.row.id.as_str()).collect();
-            format!("`{}` has no row `{id}`; it has {}", file.display(), known.join(", "))
+            let known = loaded.rows.iter().map(|known| known.row.id.clone());
+            NoRow::UnknownOfPlugin {
+                file: file.to_owned(),
+                id: id.to_owned(),
+                known: known.collect(),
+            }
         })?;
         RowCall::new(loaded.plugin, callable, Some(parameters), collective, problem, place)
     }
@@ -112,15 +118,16 @@ impl RowCall {
         collective: Collective,
         problem: &Problem,
         place: Place,
-    ) -> Result<RowCall, String> {
+    ) -> Result<RowCall, NoRow> {
         let loaded = own()?;
         let found = loaded.rows.iter().find(|callable| callable.row.id == id);
         let callable = found.ok_or_else(|| {
             let known = registry::by_collective(collective).map(|row| row.id);
-            format!(
-                "`{id}` is not a registered algorithm; those of {collective}: {}",
-                known.collect::<Vec<_>>().join(", ")
-            )
+            NoRow::UnknownOfKilter {
+                id: id.to_owned(),
+                collective,
+                known: known.collect(),
+            }
         })?;
         let call = RowCall::new(loaded.plugin, callable, parameters, collective, problem, place)?;
         Ok(RowCall { is_own: true, ..call })
@@ -133,7 +140,7 @@ impl RowCall {
         collective: Collective,
         problem: &Problem,
         place: Place,
-    ) -> Result<RowCall, String> {
+    ) -> Result<RowCall, NoRow> {
         let parameters = checked(&callable.row, parameters, collective, problem, place)?;
         let p = place.p_ranks;
         let unit = Unit::of(problem);
@@ -249,29 +256,38 @@ fn checked(
     collective: Collective,
     problem: &Problem,
     place: Place,
-) -> Result<Vec<u64>, String> {
-    let id = &row.id;
+) -> Result<Vec<u64>, NoRow> {
+    let id = || row.id.clone();
     if row.collective != collective {
-        return Err(format!("row `{id}` implements {}, not {collective}", row.collective));
+        return Err(NoRow::OtherCollective {
+            id: id(),
+            implements: row.collective,
+            wanted: collective,
+        });
     }
-    if let Some(reason) = row.needs.unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
-        return Err(format!("row `{id}` does not run here: {reason}"));
+    if let Some(need) = row.needs.unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
+        return Err(NoRow::Need { id: id(), need });
     }
     let Some(given) = given else {
         return Ok(row.default_parameters());
     };
     if given.len() != row.parameters.len() {
-        let names: Vec<&str> = row.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        return Err(format!(
-            "row `{id}` takes {} parameters ({}), and {} are given",
-            names.len(),
-            names.join(", "),
-            given.len()
-        ));
+        let names = row.parameters.iter().map(|parameter| parameter.name.clone());
+        return Err(NoRow::Parameters {
+            id: id(),
+            names: names.collect(),
+            given: given.len(),
+        });
     }
-    for (value, Parameter { name, min, max, .. }) in given.iter().zip(&row.parameters) {
+    for (&value, &Parameter { ref name, min, max, .. }) in given.iter().zip(&row.parameters) {
         if !(min..=max).contains(&value) {
-            return Err(format!("row `{id}`: {name} = {value} is outside {min} to {max}"));
+            return Err(NoRow::Outside {
+                id: id(),
+                name: name.clone(),
+                value,
+                min,
+                max,
+            });
         }
     }
     Ok(given.to_vec())
@@ -416,7 +432,7 @@ mod tests {
 
     #[test]
     fn what_is_no_plugin_is_refused_by_name() {
-        let error = rows(Path::new("/nonexistent/plugin.so")).unwrap_err();
+        let error = rows(Path::new("/nonexistent/plugin.so")).unwrap_err().to_string();
         assert!(error.contains("/nonexistent/plugin.so"), "{error}");
     }
 }

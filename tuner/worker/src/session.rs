@@ -1,5 +1,7 @@
 //! State of a rank while the job runs.
 
+use std::fmt::Display;
+
 use kilter_mpi::MPI_Comm;
 use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
@@ -49,10 +51,10 @@ impl Session {
     }
 
     /// The fault of an item that this rank cannot carry out.
-    pub(crate) fn refused(&self, why: String) -> Fault {
+    pub(crate) fn refused(&self, why: impl Display) -> Fault {
         Fault::Refused {
             rank: self.control.rank(),
-            why,
+            why: why.to_string(),
         }
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::formats::FORMATS;
 
 const RULE: &str = r#"
 [[rules]]

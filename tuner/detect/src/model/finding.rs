@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kilter_protocol::functions::Function;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +78,7 @@ impl Finding {
         let (Replacement::Blocking(function)
         | Replacement::NonBlocking(function)
         | Replacement::Deadlock { function, .. }) = &self.replacement;
-        function.ends_with('v')
+        Function::named(function).is_some_and(Function::varies)
     }
 }
 

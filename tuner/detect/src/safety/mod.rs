@@ -8,6 +8,8 @@
 mod graph;
 mod polling;
 
+use kilter_protocol::functions::Function;
+
 use crate::arena::Arena;
 use crate::findings::Found;
 use crate::matching::{Matched, Place};
@@ -53,8 +55,8 @@ pub(crate) fn judge(matched: &Matched<'_>, arena: &Arena<'_>, found: &mut Found)
 
 /// Name of the non-blocking form: `MPI_Ibcast` of `MPI_Bcast`.
 fn non_blocking(function: &str) -> String {
-    let name = function.strip_prefix("MPI_").unwrap_or(function);
-    format!("MPI_I{}", name.to_lowercase())
+    let begun = Function::named(function).and_then(Function::non_blocking);
+    begun.map_or_else(|| function.to_owned(), |begun| begun.name().to_owned())
 }
 
 /// Circle through a finding whose calls stand at the given moments.

@@ -1,18 +1,35 @@
 //! The way back: the changes left until every file is as it was. It is a function of the entry and of contents, and the same from wherever an
 //! apply or an earlier way back was cut off.
 
+use super::block::BlockError;
 use super::journal::{Entry, Recorded};
 use super::{Change, block};
 use crate::digest::sha256;
 
 /// A file that somebody edited since: to take it back would lose that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` {message}")]
+#[error("`{path}` {edit}")]
 pub struct Edited {
     /// The file.
     pub path: String,
     /// The difference, and the remedy.
-    pub message: String,
+    pub edit: Edit,
+}
+
+/// An edit that is not taken back.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Edit {
+    /// The file is Kilter's as a whole.
+    #[error("was edited after it was applied; move it away, then what was there before comes back, and run this again")]
+    Whole,
+    /// The lines between the marks are Kilter's.
+    #[error(
+        "was edited within Kilter's block; put your lines outside of the block, or remove it whole, and run this again"
+    )]
+    Block,
+    /// The marks are no longer those of one block.
+    #[error(transparent)]
+    Marks(#[from] BlockError),
 }
 
 /// The changes that are left; `old` and `now` are the contents of the entry's files, in its order.
@@ -33,9 +50,9 @@ pub fn changes(entry: &Entry, old: &[Option<Vec<u8>>], now: &[Option<Vec<u8>>]) 
                 mode: recorded.mode,
                 block: None,
             }),
-            Err(message) => edited.push(Edited {
+            Err(edit) => edited.push(Edited {
                 path: recorded.path.display().to_string(),
-                message,
+                edit,
             }),
         }
     }
@@ -43,7 +60,7 @@ pub fn changes(entry: &Entry, old: &[Option<Vec<u8>>], now: &[Option<Vec<u8>>]) 
 }
 
 /// The state that a file shall have again.
-fn target(recorded: &Recorded, old: Option<&[u8]>, now: Option<&[u8]>) -> Result<Option<Vec<u8>>, String> {
+fn target(recorded: &Recorded, old: Option<&[u8]>, now: Option<&[u8]>) -> Result<Option<Vec<u8>>, Edit> {
     if now == old || now.map(sha256) == recorded.new {
         return Ok(old.map(<[u8]>::to_vec));
     }
@@ -52,21 +69,15 @@ fn target(recorded: &Recorded, old: Option<&[u8]>, now: Option<&[u8]>) -> Result
         return Ok(None);
     };
     let Some(applied) = &recorded.block else {
-        return Err(
-            "was edited after it was applied; move it away, then what was there before comes back, and run this again"
-                .to_owned(),
-        );
+        return Err(Edit::Whole);
     };
     let old = old.unwrap_or_default();
-    let in_now = block::of(now).map_err(|error| error.to_string())?.unwrap_or_default();
-    let in_old = block::of(old).map_err(|error| error.to_string())?.unwrap_or_default();
+    let in_now = block::of(now)?.unwrap_or_default();
+    let in_old = block::of(old)?.unwrap_or_default();
     if in_now != applied.as_bytes() && in_now != in_old {
-        return Err(
-            "was edited within Kilter's block; put your lines outside of the block, or remove it whole, and run this again"
-                .to_owned(),
-        );
+        return Err(Edit::Block);
     }
-    let restored = block::restore(now, old).map_err(|error| error.to_string())?;
+    let restored = block::restore(now, old)?;
     // It was made for the block alone.
     let made = recorded.old.is_none() && restored.is_empty();
     Ok((!made).then_some(restored))

@@ -1,7 +1,6 @@
 //! Guidelines as data: one TOML file each.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::path::Path;
 
 use kilter_algorithms::{Collective, registry};
@@ -10,11 +9,13 @@ use kilter_protocol::task::Task;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{ConfigError, embedded, line_of, read};
+use super::{At, ConfigError, embedded, read};
 use crate::place::Place;
 
+mod mistake;
 mod page;
 
+use mistake::{Mistake, NoPattern};
 pub(super) use page::wrapped;
 pub use page::{explain, list};
 
@@ -140,20 +141,13 @@ pub fn words(name: &str) -> String {
 }
 
 /// Functions of these names, each once.
-fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>, String)> {
+fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, At<Mistake>> {
     let mut functions = Vec::with_capacity(names.len());
     for name in names {
-        let wrong = |message: String| (name.span(), format!("functions: {message}"));
-        let function = name.as_ref().parse().map_err(|_| {
-            let known: Vec<&str> = Collective::ALL.iter().map(|function| function.name()).collect();
-            wrong(format!(
-                "`{}` is not a collective; allowed: {}",
-                name.as_ref(),
-                known.join(", ")
-            ))
-        })?;
+        let unknown = |_| At::value(name, Mistake::UnknownFunction(name.as_ref().clone()));
+        let function = name.as_ref().parse().map_err(unknown)?;
         if functions.contains(&function) {
-            return Err(wrong(format!("`{function}` stands there twice; remove one")));
+            return Err(At::value(name, Mistake::Twice(function)));
         }
         functions.push(function);
     }
@@ -163,60 +157,38 @@ fn functions(names: &[Spanned<String>]) -> Result<Vec<Collective>, (Range<usize>
 impl Guideline {
     /// Reads a file's text. The error names `file`, the line and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Guideline, ConfigError> {
-        let raw: Raw = toml::from_str(text).map_err(|error| ConfigError {
-            file: file.to_owned(),
-            message: error.to_string().trim_end().to_owned(),
-        })?;
-        let wrong = |at: &Range<usize>, message: String| ConfigError {
-            file: file.to_owned(),
-            message: format!("line {}: {message}", line_of(text, at.start)),
-        };
+        let unread = |error: toml::de::Error| ConfigError::of(file, error.to_string().trim_end());
+        let raw: Raw = toml::from_str(text).map_err(unread)?;
+        Guideline::of(raw).map_err(|mistake| ConfigError::at(file, text, mistake))
+    }
+
+    fn of(raw: Raw) -> Result<Guideline, At<Mistake>> {
         let family = raw.family.as_ref();
         if !FAMILIES.contains(&family.as_str()) {
-            return Err(wrong(
-                &raw.family.span(),
-                format!("family `{family}` is no meta-rule; allowed: {}", FAMILIES.join(", ")),
-            ));
+            return Err(At::value(&raw.family, Mistake::Family(family.clone())));
         }
         let id = raw.id.as_ref();
         let is_word =
             |id: &str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         // An option names ids and families alike, so an id that is a family's would mean two things.
         if !is_word(id) || FAMILIES.contains(&id.as_str()) {
-            return Err(wrong(
-                &raw.id.span(),
-                format!("id `{id}` is no name; allowed: letters, digits, `_` and `-`, and not a family's name"),
-            ));
+            return Err(At::value(&raw.id, Mistake::Id(id.clone())));
         }
-        let functions = functions(&raw.functions).map_err(|(at, message)| wrong(&at, message))?;
+        let functions = functions(&raw.functions)?;
         let kind = raw.kind.as_ref();
         let expression = match (&raw.guideline, kind) {
             (Some(text), Kind::Pattern) => {
                 let k: Vec<u64> = raw.k.iter().map(|k| *k.as_ref()).collect();
                 let parsed = pattern(text.as_ref(), &functions, &k);
-                Some(parsed.map_err(|message| wrong(&text.span(), format!("guideline: {message}")))?)
+                Some(parsed.map_err(|what| At::value(text, Mistake::Pattern(what)))?)
             }
-            (None, Kind::Pattern) => {
-                return Err(wrong(
-                    &raw.kind.span(),
-                    "a pattern needs `guideline = \"left <= right\"`".to_owned(),
-                ));
-            }
-            (Some(text), _) => {
-                let message = format!("a {} guideline takes `functions`, not `guideline`", kind.name());
-                return Err(wrong(&text.span(), message));
-            }
-            (None, _) if functions.is_empty() => {
-                let message = format!("a {} guideline needs `functions`", kind.name());
-                return Err(wrong(&raw.kind.span(), message));
-            }
+            (None, Kind::Pattern) => return Err(At::value(&raw.kind, Mistake::NoStatement)),
+            (Some(text), _) => return Err(At::value(text, Mistake::Statement(*kind))),
+            (None, _) if functions.is_empty() => return Err(At::value(&raw.kind, Mistake::NoFunctions(*kind))),
             (None, _) => {
                 if let Some((i, other)) = functions.iter().enumerate().find(|(_, f)| !f.has_data()) {
-                    let message = format!(
-                        "a {} guideline is stated for collectives with one volume, not for `{other}`",
-                        kind.name()
-                    );
-                    return Err(wrong(&raw.functions[i].span(), message));
+                    let (kind, function) = (*kind, *other);
+                    return Err(At::value(&raw.functions[i], Mistake::NoVolume { kind, function }));
                 }
                 None
             }
@@ -272,29 +244,27 @@ impl Guideline {
 }
 
 /// Parses a pattern and checks the rules beyond the grammar.
-fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression::Guideline, String> {
-    let guideline: expression::Guideline = text
-        .parse()
-        .map_err(|error: expression::ExpressionError| error.to_string())?;
+fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression::Guideline, NoPattern> {
+    let guideline: expression::Guideline = text.parse()?;
     let any = guideline.left.mentions_any() || guideline.right.mentions_any();
     if any && functions.is_empty() {
-        return Err("`A` needs `functions`, which stand for it in turn".to_owned());
+        return Err(NoPattern::NoFunctions);
     }
     if !any && !functions.is_empty() {
-        return Err("`functions` stand for an `A`, and there is none".to_owned());
+        return Err(NoPattern::NoA);
     }
     let has_k = guideline.left.mentions_k() || guideline.right.mentions_k();
     if has_k && k.is_empty() {
-        return Err("`k` needs its values, as in `k = [1024, 16384]`; for any split, use kind = \"split\"".to_owned());
+        return Err(NoPattern::NoValues);
     }
     if !has_k && !k.is_empty() {
-        return Err("`k` has values, but does not occur".to_owned());
+        return Err(NoPattern::NoK);
     }
     if k.contains(&0) {
-        return Err("a `k` of 0 divides nothing".to_owned());
+        return Err(NoPattern::Zero);
     }
     for filled in filled(&guideline, functions, k) {
-        Task::of(&filled.left).map_err(|error| error.to_string())?;
+        Task::of(&filled.left)?;
         let left = filled.left.single();
         for term in &filled.right.terms {
             let (Operation::PointToPoint(name), Some(left)) = (&term.call.operation, left) else {
@@ -302,14 +272,12 @@ fn pattern(text: &str, functions: &[Collective], k: &[u64]) -> Result<expression
             };
             let id = format!("{left}.{name}");
             if registry::find(&id).is_none() {
-                let known: Vec<&str> = registry::algorithms()
-                    .filter(|a| a.collective == left)
-                    .map(|a| a.id)
-                    .collect();
-                return Err(format!(
-                    "`p2p.{name}` is no algorithm for {left}; known: {}",
-                    known.join(", ")
-                ));
+                let known = registry::algorithms().filter(|a| a.collective == left);
+                return Err(NoPattern::NoAlgorithm {
+                    name: name.clone(),
+                    of: left,
+                    known: known.map(|a| a.id).collect(),
+                });
             }
         }
     }

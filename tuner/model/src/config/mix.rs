@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::{ConfigError, line_of, read};
+use super::{At, ConfigError, read};
 use crate::options::{functions, parse_bytes};
 
 /// A call mix.
@@ -84,6 +84,38 @@ enum RawBytes {
 /// The functions without a volume.
 const WITHOUT_BYTES: [&str; 2] = ["barrier", "ibarrier"];
 
+/// Mistake in a call mix.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum Mistake {
+    /// The function is none that guidelines name.
+    #[error("function: {0}")]
+    Function(String),
+    /// A volume is given where there is none.
+    #[error("bytes: a {0} has no volume; leave it out")]
+    NoVolume(String),
+    /// The volume is missing.
+    #[error("bytes: say how much a {0} moves, such as \"4KiB\"")]
+    Volume(String),
+    /// The volume is no size.
+    #[error("bytes: {0}")]
+    Bytes(String),
+    /// The volumes end before they begin.
+    #[error("bytes: `{0}` is an empty range")]
+    EmptyRange(String),
+    /// The number of calls is none.
+    #[error("calls: `{0}` is no number of calls; allowed: above 0")]
+    Calls(f64),
+    /// A number of ranks or nodes is 0.
+    #[error("{key}: `0` is no {what}; give at least 1")]
+    Zero { key: &'static str, what: &'static str },
+    /// The run time is none.
+    #[error("seconds: `{0}` is no run time; allowed: above 0")]
+    Seconds(f64),
+    /// The file has no calls.
+    #[error("it has no `[[call]]`; list at least one")]
+    NoCall,
+}
+
 impl Mix {
     /// Reads a file. The error names file, line, key, and what is allowed.
     pub fn load(path: &Path) -> Result<Mix, ConfigError> {
@@ -92,11 +124,9 @@ impl Mix {
 
     /// Reads a file's text. Errors are those of [`Mix::load`], with `file` as the name.
     pub fn parse(text: &str, file: &str) -> Result<Mix, ConfigError> {
-        let wrong = |message: String| ConfigError {
-            file: file.to_owned(),
-            message,
-        };
-        let raw: RawMix = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+        let unread = |error: toml::de::Error| ConfigError::of(file, error.to_string().trim_end());
+        let raw: RawMix = toml::from_str(text).map_err(unread)?;
+        let wrong = |mistake| ConfigError::at(file, text, mistake);
         let calls = raw
             .call
             .into_iter()
@@ -104,15 +134,14 @@ impl Mix {
                 let at = call.span();
                 calls(call.into_inner(), &at)
             })
-            .collect::<Result<Vec<Calls>, (Range<usize>, String)>>()
-            .map_err(|(at, message)| wrong(format!("line {}: {message}", line_of(text, at.start))))?;
+            .collect::<Result<Vec<Calls>, At<Mistake>>>()
+            .map_err(wrong)?;
         if calls.is_empty() {
-            return Err(wrong("it has no `[[call]]`; list at least one".to_owned()));
+            return Err(ConfigError::of(file, Mistake::NoCall));
         }
         let application = match raw.application {
             Some(one) if !(one.as_ref().seconds.is_finite() && one.as_ref().seconds > 0.0) => {
-                let message = format!("seconds: `{}` is no run time; allowed: above 0", one.as_ref().seconds);
-                return Err(wrong(format!("line {}: {message}", line_of(text, one.span().start))));
+                return Err(wrong(At::value(&one, Mistake::Seconds(one.as_ref().seconds))));
             }
             one => one.map(Spanned::into_inner),
         };
@@ -158,37 +187,36 @@ impl Mix {
 }
 
 /// Checks an entry, which begins `at`. The error has the place and the mistake.
-fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, (Range<usize>, String)> {
+fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, At<Mistake>> {
     let place = raw.function.span();
     let function = raw.function.into_inner();
-    functions("--functions", vec![function.clone()])
-        .map_err(|error| (place.clone(), format!("function: {}", error.message)))?;
+    functions("--functions", vec![function.clone()]).map_err(|error| At {
+        at: place,
+        what: Mistake::Function(error.message),
+    })?;
     let has_bytes = !WITHOUT_BYTES.contains(&function.as_str());
     let bytes = match raw.bytes {
-        Some(bytes) if !has_bytes => {
-            return Err((bytes.span(), format!("bytes: a {function} has no volume; leave it out")));
-        }
+        Some(bytes) if !has_bytes => return Err(At::value(&bytes, Mistake::NoVolume(function))),
         None if !has_bytes => (0, 0),
         None => {
-            return Err((
-                at.clone(),
-                format!("bytes: say how much a {function} moves, such as \"4KiB\""),
-            ));
+            return Err(At {
+                at: at.clone(),
+                what: Mistake::Volume(function),
+            });
         }
         Some(bytes) => {
-            let place = bytes.span();
-            range(bytes.into_inner()).map_err(|message| (place, format!("bytes: {message}")))?
+            let at = bytes.span();
+            range(bytes.into_inner()).map_err(|what| At { at, what })?
         }
     };
     let count = match raw.calls {
         Some(count) if !(count.as_ref().is_finite() && *count.as_ref() > 0.0) => {
-            let message = format!("calls: `{}` is no number of calls; allowed: above 0", count.as_ref());
-            return Err((count.span(), message));
+            return Err(At::value(&count, Mistake::Calls(*count.as_ref())));
         }
         count => count.map_or(1.0, Spanned::into_inner),
     };
-    let positive = |key: &str, what: &str, value: Option<Spanned<usize>>| match value {
-        Some(value) if *value.as_ref() == 0 => Err((value.span(), format!("{key}: `0` is no {what}; give at least 1"))),
+    let positive = |key, what, value: Option<Spanned<usize>>| match value {
+        Some(value) if *value.as_ref() == 0 => Err(At::value(&value, Mistake::Zero { key, what })),
         value => Ok(value.map(Spanned::into_inner)),
     };
     let ranks = positive("ranks", "size of a communicator", raw.ranks)?;
@@ -203,18 +231,18 @@ fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, (Range<usize>, Strin
 }
 
 /// Reads `4096`, `4KiB` or `1KiB..64KiB`.
-fn range(raw: RawBytes) -> Result<(u64, u64), String> {
+fn range(raw: RawBytes) -> Result<(u64, u64), Mistake> {
     let text = match raw {
         RawBytes::Number(number) => number.to_string(),
         RawBytes::Text(text) => text,
     };
-    let size = |text: &str| parse_bytes("bytes", text).map_err(|error| error.message);
+    let size = |text: &str| parse_bytes("bytes", text).map_err(|error| Mistake::Bytes(error.message));
     let (low, high) = match text.split_once("..") {
         Some((low, high)) => (size(low)?, size(high)?),
         None => (size(&text)?, size(&text)?),
     };
     if low > high {
-        return Err(format!("`{text}` is an empty range"));
+        return Err(Mistake::EmptyRange(text));
     }
     Ok((low, high))
 }

@@ -9,7 +9,11 @@ pub mod mix;
 pub mod platform;
 pub mod target;
 
+use std::fmt::Display;
+use std::ops::Range;
 use std::path::Path;
+
+use toml::Spanned;
 
 /// The `configs` directory at the time when the command was built.
 static CONFIGS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../configs");
@@ -22,6 +26,36 @@ pub struct ConfigError {
     pub file: String,
     /// The mistake, with its line, and what is allowed.
     pub message: String,
+}
+
+impl ConfigError {
+    /// A mistake in a file as a whole.
+    fn of(file: &str, mistake: impl Display) -> ConfigError {
+        ConfigError {
+            file: file.to_owned(),
+            message: mistake.to_string(),
+        }
+    }
+
+    /// A mistake at a place of a file's text.
+    fn at<M: Display>(file: &str, text: &str, mistake: At<M>) -> ConfigError {
+        let At { at, what } = mistake;
+        ConfigError::of(file, format_args!("line {}: {what}", line_of(text, at.start)))
+    }
+}
+
+/// A mistake and its place in the text of a file.
+#[derive(Debug)]
+struct At<M> {
+    at: Range<usize>,
+    what: M,
+}
+
+impl<M> At<M> {
+    /// The mistake of a value.
+    fn value<T>(value: &Spanned<T>, what: M) -> At<M> {
+        At { at: value.span(), what }
+    }
 }
 
 /// The embedded TOML files of a subdirectory: path, text; by name.

@@ -1,6 +1,5 @@
 //! Targets for the overlap of communication with computation, as data: one TOML file each, as for guidelines.
 
-use std::ops::Range;
 use std::path::Path;
 
 use kilter_protocol::overlap::Benchmark;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::guideline::{words, wrapped};
-use super::{ConfigError, embedded, line_of, read};
+use super::{At, ConfigError, embedded, read};
 use crate::options::parse_bytes;
 use crate::reading::Quantity;
 use kilter_render::table::{narrow, trimmed};
@@ -68,53 +67,72 @@ struct Raw {
 /// Spelling of the computation times that cover communication.
 const COVERS: &str = ">= communication";
 
+/// Mistake in a target.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum Mistake {
+    /// The id is no name.
+    #[error("id `{0}` is no name; allowed: letters, digits, `_` and `-`")]
+    Id(String),
+    /// The benchmark is none.
+    #[error("benchmark `{0}` is not there; allowed: {known}", known = benchmarks())]
+    Benchmark(String),
+    /// The sizes are no range.
+    #[error("sizes: `{0}` is no range of sizes from 1 B to 1GiB, such as 64KiB..8MiB")]
+    Sizes(String),
+    /// The computation times are no range.
+    #[error("computation: `{0}` is neither `{COVERS}` nor a range of times such as 10us..20ms")]
+    Computation(String),
+    /// The bound is none.
+    #[error(
+        "bound: `{0}` is not `ratio <= NUMBER` with a number of at least 0, or `slowdown <= NUMBER` with one of at least 1"
+    )]
+    Bound(String),
+    /// The bound is of another quantity than the benchmark has.
+    #[error("bound: `{}` says nothing of the benchmark {}; state it as `{} <= NUMBER`", bounded.name(), of.name(), Quantity::of(*of).name())]
+    OtherQuantity { bounded: Quantity, of: Benchmark },
+    /// Computation times are given where there is one alone.
+    #[error("computation: threads compute all the time in this benchmark; leave the key out")]
+    AlwaysComputing,
+}
+
+fn benchmarks() -> String {
+    let names: Vec<&str> = Benchmark::ALL.iter().map(|benchmark| benchmark.name()).collect();
+    names.join(", ")
+}
+
 impl Target {
     /// Reads a file's text. The error names `file`, the line, the key and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Target, ConfigError> {
         let raw: Raw = super::parse(text, file, |_| None)?;
-        Target::of(raw).map_err(|(at, message)| ConfigError {
-            file: file.to_owned(),
-            message: format!("line {}: {message}", line_of(text, at.start)),
-        })
+        Target::of(raw).map_err(|mistake| ConfigError::at(file, text, mistake))
     }
 
-    fn of(raw: Raw) -> Result<Target, (Range<usize>, String)> {
+    fn of(raw: Raw) -> Result<Target, At<Mistake>> {
         let is_word = |id: &str| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
         if !is_word(raw.id.as_ref()) {
-            let message = format!(
-                "id `{}` is no name; allowed: letters, digits, `_` and `-`",
-                raw.id.as_ref()
-            );
-            return Err((raw.id.span(), message));
+            return Err(At::value(&raw.id, Mistake::Id(raw.id.as_ref().clone())));
         }
-        let benchmark = Benchmark::find(raw.benchmark.as_ref()).ok_or_else(|| {
-            let known: Vec<&str> = Benchmark::ALL.iter().map(|benchmark| benchmark.name()).collect();
-            let message = format!(
-                "benchmark `{}` is not there; allowed: {}",
-                raw.benchmark.as_ref(),
-                known.join(", ")
-            );
-            (raw.benchmark.span(), message)
-        })?;
+        let benchmark = Benchmark::find(raw.benchmark.as_ref());
+        let unknown = || At::value(&raw.benchmark, Mistake::Benchmark(raw.benchmark.as_ref().clone()));
+        let benchmark = benchmark.ok_or_else(unknown)?;
         let bytes = checked(&raw.sizes, sizes)?;
         let computation = match &raw.computation {
             None => Computation::Any,
             Some(text) => checked(text, times)?,
         };
         let (quantity, bound) = checked(&raw.bound, bounded)?;
-        let allowed = Quantity::of(benchmark);
-        if quantity != allowed {
-            let message = format!(
-                "bound: `{}` says nothing of the benchmark {}; state it as `{} <= NUMBER`",
-                quantity.name(),
-                benchmark.name(),
-                allowed.name()
-            );
-            return Err((raw.bound.span(), message));
+        if quantity != Quantity::of(benchmark) {
+            let what = Mistake::OtherQuantity {
+                bounded: quantity,
+                of: benchmark,
+            };
+            return Err(At::value(&raw.bound, what));
         }
         if quantity == Quantity::Slowdown && computation != Computation::Any {
-            let message = "computation: threads compute all the time in this benchmark; leave the key out".to_owned();
-            return Err((raw.computation.map_or(0..0, |text| text.span()), message));
+            return Err(At {
+                at: raw.computation.map_or(0..0, |text| text.span()),
+                what: Mistake::AlwaysComputing,
+            });
         }
         Ok(Target {
             id: raw.id.into_inner(),
@@ -172,16 +190,13 @@ impl Target {
 }
 
 /// Meaning of a field's text; the error says where the field is.
-fn checked<T>(
-    text: &Spanned<String>,
-    meaning: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, (Range<usize>, String)> {
-    meaning(text.as_ref()).map_err(|message| (text.span(), message))
+fn checked<T>(text: &Spanned<String>, meaning: impl Fn(&str) -> Result<T, Mistake>) -> Result<T, At<Mistake>> {
+    meaning(text.as_ref()).map_err(|what| At::value(text, what))
 }
 
 /// `64KiB..8MiB`.
-fn sizes(text: &str) -> Result<[u64; 2], String> {
-    let wrong = || format!("sizes: `{text}` is no range of sizes from 1 B to 1GiB, such as 64KiB..8MiB");
+fn sizes(text: &str) -> Result<[u64; 2], Mistake> {
+    let wrong = || Mistake::Sizes(text.to_owned());
     let (low, high) = text.split_once("..").ok_or_else(wrong)?;
     let size = |text: &str| parse_bytes("sizes", text).map_err(|_| wrong());
     let range = [size(low)?, size(high)?];
@@ -192,11 +207,11 @@ fn sizes(text: &str) -> Result<[u64; 2], String> {
 }
 
 /// `>= communication`, or `10us..20ms`.
-fn times(text: &str) -> Result<Computation, String> {
+fn times(text: &str) -> Result<Computation, Mistake> {
     if text.split_whitespace().eq(COVERS.split_whitespace()) {
         return Ok(Computation::CoversCommunication);
     }
-    let wrong = || format!("computation: `{text}` is neither `{COVERS}` nor a range of times such as 10us..20ms");
+    let wrong = || Mistake::Computation(text.to_owned());
     let time = |text: &str| {
         let duration = humantime::parse_duration(text.trim()).map_err(|_| wrong())?;
         u64::try_from(duration.as_nanos()).map_err(|_| wrong())
@@ -210,12 +225,8 @@ fn times(text: &str) -> Result<Computation, String> {
 }
 
 /// `ratio <= 0.2`, or `slowdown <= 2`.
-fn bounded(text: &str) -> Result<(Quantity, f64), String> {
-    let wrong = || {
-        format!(
-            "bound: `{text}` is not `ratio <= NUMBER` with a number of at least 0, or `slowdown <= NUMBER` with one of at least 1"
-        )
-    };
+fn bounded(text: &str) -> Result<(Quantity, f64), Mistake> {
+    let wrong = || Mistake::Bound(text.to_owned());
     let (quantity, bound) = text.split_once("<=").ok_or_else(wrong)?;
     let bound: f64 = bound.trim().parse().map_err(|_| wrong())?;
     let (quantity, least) = match quantity.trim() {

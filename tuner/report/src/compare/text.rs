@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use kilter_render::format;
 use kilter_render::sheet::{Entry, Sheet};
 use kilter_render::table::printable;
+use kilter_render::{format, quoting};
 
 use super::Compared;
 use super::pair::{Pair, Shift};
@@ -12,16 +12,18 @@ use super::pair::{Pair, Shift};
 /// Tables for the console; no escape sequences.
 #[must_use]
 pub fn to_text(compared: &Compared) -> String {
-    render(compared, Sheet::to_text, "")
+    render(compared, Sheet::to_text, printable)
 }
 
 /// The comparison as Markdown.
 #[must_use]
 pub fn to_markdown(compared: &Compared) -> String {
-    render(compared, Sheet::to_markdown, "- ")
+    render(compared, Sheet::to_markdown, |line| {
+        format!("- {}", quoting::markdown(line))
+    })
 }
 
-fn render(compared: &Compared, sheet: fn(&Sheet) -> String, bullet: &str) -> String {
+fn render(compared: &Compared, sheet: fn(&Sheet) -> String, words: fn(&str) -> String) -> String {
     let mut out = String::new();
     for table in compared.sheets() {
         let text = sheet(&table);
@@ -37,7 +39,7 @@ fn render(compared: &Compared, sheet: fn(&Sheet) -> String, bullet: &str) -> Str
             }
         }
         for line in conclusions(pair) {
-            let _ = writeln!(out, "{bullet}{}", printable(&line));
+            let _ = writeln!(out, "{}", words(&line));
         }
     }
     out

@@ -4,12 +4,11 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use kilter_model::report::Report;
-use kilter_render::format;
 use kilter_render::table::printable;
+use kilter_render::{format, quoting};
 
 use super::changes::{self, ChangeView};
 use super::{Section, View};
-use crate::marks;
 use crate::summary::Summary;
 
 pub(super) static SECTION: Section = Section {
@@ -80,14 +79,14 @@ fn markdown(view: &View<'_>) -> String {
     let _ = writeln!(
         out,
         "{} {}, {} on {}; R = {}, α = {}, effect floor {}; {}.",
-        marks::text(&report.library.name),
-        marks::text(&report.library.version),
+        quoting::markdown(&report.library.name),
+        quoting::markdown(&report.library.version),
         format::count(report.ranks, "rank"),
-        marks::text(&report.provenance.hosts.join(", ")),
+        quoting::markdown(&report.provenance.hosts.join(", ")),
         report.provenance.launches,
         report.provenance.alpha,
         format::percent(report.provenance.effect_floor),
-        marks::text(&report.provenance.started),
+        quoting::markdown(&report.provenance.started),
     );
     out
 }

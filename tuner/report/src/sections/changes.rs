@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use kilter_model::report::{DeployedChange, FixKind, Report};
-use kilter_render::format;
 use kilter_render::table::{plain, printable, trimmed};
+use kilter_render::{format, quoting};
 
 use super::{Section, View};
 use crate::marks;
@@ -90,7 +90,7 @@ fn markdown(view: &View<'_>) -> String {
             marks::code(&change.value),
             marks::code(&change.file),
             format::ratio(change.gain),
-            marks::text(&change.why),
+            quoting::markdown(&change.why),
         );
     }
     out

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use kilter_model::report::Contest;
-use kilter_render::format;
 use kilter_render::table::printable;
+use kilter_render::{format, quoting};
 
 use super::{Section, View, cost_model};
 use crate::marks;
@@ -85,8 +85,8 @@ fn text(view: &View<'_>) -> String {
 fn markdown(view: &View<'_>) -> String {
     let all = cost_model::explained(&view.report.contests).into_iter();
     all.map(|(cell, lines)| {
-        let title = format!("The cost model of {}", marks::text(&cell));
-        marks::list(&title, lines.iter().map(|line| marks::text(line)))
+        let title = format!("The cost model of {}", quoting::markdown(&cell));
+        marks::list(&title, lines.iter().map(|line| quoting::markdown(line)))
     })
     .collect()
 }

@@ -1,6 +1,7 @@
 //! Guidelines, or sides of them, that could not be verified here.
 
 use askama::Template;
+use kilter_render::quoting;
 use kilter_render::table::printable;
 
 use super::{Section, View};
@@ -51,5 +52,5 @@ fn text(view: &View<'_>) -> String {
 
 fn markdown(view: &View<'_>) -> String {
     let lines = not_verified(view.report);
-    marks::list("Not verified", lines.iter().map(|line| marks::text(line)))
+    marks::list("Not verified", lines.iter().map(|line| quoting::markdown(line)))
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use kilter_model::report::{BudgetPart, Provenance, Report};
-use kilter_render::format;
+use kilter_render::{format, quoting};
 
 use super::{Section, View, nothing};
 use crate::marks;
@@ -44,7 +44,7 @@ fn markdown(view: &View<'_>) -> String {
     format!(
         "\nMade by {} (Kilter {}).\n",
         marks::code(&provenance.command_line),
-        marks::text(&provenance.kilter_version)
+        quoting::markdown(&provenance.kilter_version)
     )
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use kilter_model::report::Quarantined;
+use kilter_render::quoting;
 use kilter_render::table::printable;
 
 use super::{Section, View};
@@ -72,7 +73,7 @@ fn markdown(view: &View<'_>) -> String {
                 "{}: {}, {}",
                 marks::code(&candidate.id),
                 candidate.what,
-                marks::text(&candidate.detail)
+                quoting::markdown(&candidate.detail)
             )
         }),
     )

@@ -6,10 +6,10 @@ use askama::Template;
 use kilter_model::config::mix::Application;
 use kilter_model::report::{Report, Saving};
 use kilter_render::format::{self, signed_seconds};
+use kilter_render::quoting;
 use kilter_render::table::{plain, printable, trimmed};
 
 use super::{Section, View};
-use crate::marks;
 
 pub(super) static SECTION: Section = Section {
     id: "savings",
@@ -61,9 +61,9 @@ fn markdown(view: &View<'_>) -> String {
     let mut out = format!("\n## {}\n\n| {} |\n", table.title, table.head.join(" | "));
     out.push_str("| --- | ---: | ---: | ---: | ---: | ---: |\n");
     for row in table.rows {
-        let _ = writeln!(out, "| {} |", row.map(|field| marks::text(&field)).join(" | "));
+        let _ = writeln!(out, "| {} |", row.map(|field| quoting::markdown(&field)).join(" | "));
     }
-    let _ = writeln!(out, "\n{}", marks::text(&table.total));
+    let _ = writeln!(out, "\n{}", quoting::markdown(&table.total));
     out
 }
 

@@ -29,9 +29,7 @@ fn an_added_section_is_in_every_rendering_at_its_place() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[2], "note: the <machine> is_new");
     let markdown = markdown::to_string(&report);
-    let (before, after) = markdown
-        .split_once("\n## Notes\n\n- the &lt;machine&gt; is\\_new\n")
-        .unwrap();
+    let (before, after) = markdown.split_once("\n## Notes\n\n- the \\<machine> is_new\n").unwrap();
     assert!(before.starts_with("# ") && !before.contains("\n## ") && after.starts_with("\n## Deployed changes"));
     assert_eq!(
         json(&report, "notes").unwrap()["warnings"][0],

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use kilter_model::report::Cell;
-use kilter_render::format;
 use kilter_render::table::printable;
+use kilter_render::{format, quoting};
 
 use super::{Section, View};
 use crate::marks;
@@ -93,11 +93,11 @@ fn markdown(view: &View<'_>) -> String {
         open.map(|cell| {
             format!(
                 "{} {} at {} (ratio {} now): {}",
-                marks::text(&cell.guideline),
+                quoting::markdown(&cell.guideline),
                 marks::code(&cell.expression),
                 format::bytes(cell.bytes),
                 format::ratio(current(cell).ratio),
-                marks::text(cell.unfixed_because.as_deref().unwrap_or("no reason was recorded")),
+                quoting::markdown(cell.unfixed_because.as_deref().unwrap_or("no reason was recorded")),
             )
         }),
     )

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use askama::Template;
 use comfy_table::Table;
 use kilter_model::report::Contest;
-use kilter_render::format;
 use kilter_render::table::{plain, printable, trimmed};
+use kilter_render::{format, quoting};
 
 use super::cells::Numbers;
 use super::{Section, View};
@@ -141,7 +141,7 @@ fn markdown(view: &View<'_>) -> String {
         let _ = write!(
             out,
             "| {} {} | {} | {} | {} | {} | {} |",
-            marks::text(&cell.guideline),
+            quoting::markdown(&cell.guideline),
             marks::code(&cell.expression),
             format::bytes(cell.bytes),
             format::seconds(before.seconds),

@@ -1,6 +1,7 @@
 //! Warnings of the run.
 
 use askama::Template;
+use kilter_render::quoting;
 use kilter_render::table::printable;
 
 use super::{Section, View};
@@ -45,5 +46,5 @@ fn text(view: &View<'_>) -> String {
 
 fn markdown(view: &View<'_>) -> String {
     let lines = view.report.warnings.iter();
-    marks::list("Warnings", lines.map(|warning| marks::text(warning)))
+    marks::list("Warnings", lines.map(|warning| quoting::markdown(warning)))
 }

@@ -10,17 +10,17 @@ use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Item, Repetitions};
 
 use crate::context::Jobs;
-use crate::proofs::Proofs;
+use crate::proofs::{Proofs, Uncounted};
 use crate::target::Target;
 
 /// Longest time of a block, in seconds; nothing in it is used as a time.
 const BLOCK_SECONDS: f64 = 1.0;
 
 /// Blocks of a counting launch, or why there are none.
-pub(super) type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), String>;
+pub(super) type Counted<'c> = Result<(&'c Messages, Vec<BlockOutcome>), Uncounted>;
 
 /// One block of a counting launch, or why there is none.
-pub(super) type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), String>;
+pub(super) type CountedBlock<'c> = Result<(&'c Messages, BlockOutcome), Uncounted>;
 
 pub(super) fn block(jobs: &Jobs<'_>, label: &str, target: &Target, items: Vec<Item>) -> Block {
     let id = format!("messages: {}", target.name());
@@ -41,10 +41,7 @@ pub(super) fn counted<'c>(
     blocks: &[Block],
 ) -> anyhow::Result<Counted<'c>> {
     let Some(messages) = &jobs.site.library.messages else {
-        return Ok(Err(format!(
-            "no message counter is known for {}",
-            jobs.site.library.name
-        )));
+        return Ok(Err(Uncounted::NoCounter(jobs.site.library.name.clone())));
     };
     if let Some(why) = proofs.uncountable() {
         return Ok(Err(why));
@@ -62,7 +59,7 @@ pub(super) fn counted<'c>(
         Ok((outcomes, start)) => {
             session.finish()?;
             if let Err(error) = jobs.site.confirm(&setup, &start) {
-                let why = format!("messages cannot be counted: {error:#}");
+                let why = Uncounted::NotSet(format!("{error:#}"));
                 // What else the launch has may fail as well, and says nothing of other launches.
                 let took = |name: &String, value: &String| {
                     let reported = start.variables.get(name);
@@ -75,7 +72,7 @@ pub(super) fn counted<'c>(
             }
             Ok(Ok((messages, outcomes)))
         }
-        Err(SessionError::Job(failure)) => Ok(Err(format!("the launch that counts messages failed: {failure}"))),
+        Err(SessionError::Job(failure)) => Ok(Err(Uncounted::Failed(failure))),
         Err(error) => Err(error.into()),
     }
 }
@@ -99,7 +96,7 @@ pub(super) fn counted_each<'c>(
             let mut each = Vec::with_capacity(blocks.len());
             for (number, block) in blocks.iter().enumerate() {
                 if given_up.is_none() && jobs.budget.exhausted() {
-                    given_up = Some("the budget ended before the messages of this cell were counted".to_owned());
+                    given_up = Some(Uncounted::Budget);
                 }
                 if let Some(why) = &given_up {
                     each.push(Err(why.clone()));
@@ -113,7 +110,7 @@ pub(super) fn counted_each<'c>(
                     std::slice::from_ref(block),
                 )?;
                 let one = one.and_then(|(messages, mut outcomes)| {
-                    let outcome = outcomes.pop().ok_or("nothing was counted for this cell")?;
+                    let outcome = outcomes.pop().ok_or(Uncounted::Untold)?;
                     Ok((messages, outcome))
                 });
                 match &one {

@@ -5,13 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::waits::{BLOCKING_SENDS, posted};
+use kilter_protocol::functions::Function;
+
+use super::waits::posted;
 use super::{Counters, place};
 use crate::matching::{Matches, Place};
 use crate::trace::{Event, Rank, Trace};
-
-/// Receives that return when the message is there.
-const BLOCKING_RECEIVES: [&str; 4] = ["MPI_Recv", "MPI_Mrecv", "MPI_Sendrecv", "MPI_Sendrecv_replace"];
 
 /// The rank that computes meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +26,7 @@ pub type Hides<'h> = dyn Fn(Side, u64, u64) -> Option<f64> + 'h;
 pub(super) fn count(trace: &Trace, matches: &Matches, hides: &Hides<'_>, counters: &mut Counters) {
     let posted = posted(trace);
     let work: Vec<HashMap<usize, Work>> = trace.ranks.iter().map(work).collect();
+    let waits = |event: &Event, is: fn(Function) -> bool| trace.known_function(event).is_some_and(is);
     let event = |at: Place| trace.ranks.get(at.rank)?.events.get(at.event);
     for message in &matches.messages {
         let (Some(send), Some(receive)) = (event(message.send), event(message.receive)) else {
@@ -49,12 +49,12 @@ pub(super) fn count(trace: &Trace, matches: &Matches, hides: &Hides<'_>, counter
                 counters.seconds(rank, format!("{name}.hideable"), hidden_ns as u64);
             }
         };
-        if BLOCKING_RECEIVES.contains(&trace.function(receive)) {
+        if waits(receive, Function::waits_to_receive) {
             let together_ns = receive.begin_ns.max(send.begin_ns);
             let moving_ns = receive.end_ns.saturating_sub(together_ns);
             beside(Side::Receiver, message.receive, receive, moving_ns);
         }
-        if BLOCKING_SENDS.contains(&trace.function(send)) {
+        if waits(send, Function::waits_to_send) {
             let operation = message.receive.of(trace).map_or(0, |part| part.operation);
             let began = posted.get(&(message.receive.rank, operation));
             let together_ns = send.begin_ns.max(began.copied().unwrap_or(receive.begin_ns));

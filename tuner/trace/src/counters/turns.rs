@@ -5,37 +5,24 @@
 
 use std::collections::BTreeMap;
 
+use kilter_protocol::functions::Function;
+
 use super::{Counters, place};
 use crate::trace::{Event, Part, Rank, Role, Trace, communicator_of};
 
 /// Fewest ranks of which each is the root in turn.
 const LEAST_RANKS: usize = 3;
 
-/// Rooted collectives that are one collective if each rank is the root in turn.
-const IN_TURN: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
-
 /// Two collectives with one root that are one together.
-const AFTER_EACH_OTHER: [(&str, &str); 3] = [
-    ("MPI_Reduce", "MPI_Bcast"),
-    ("MPI_Gather", "MPI_Bcast"),
-    ("MPI_Reduce", "MPI_Scatter"),
-];
-
-/// Collectives in which every rank waits for all others.
-const WAITING_FOR_ALL: [&str; 8] = [
-    "MPI_Allgather",
-    "MPI_Allgatherv",
-    "MPI_Allreduce",
-    "MPI_Alltoall",
-    "MPI_Alltoallv",
-    "MPI_Alltoallw",
-    "MPI_Barrier",
-    "MPI_Reduce_scatter_block",
+const AFTER_EACH_OTHER: [(Function, Function); 3] = [
+    (Function::Reduce, Function::Bcast),
+    (Function::Gather, Function::Bcast),
+    (Function::Reduce, Function::Scatter),
 ];
 
 /// A collective of a rank.
 struct Call<'t> {
-    function: &'t str,
+    function: Function,
     communicator: usize,
     root: i32,
     bytes: u64,
@@ -98,12 +85,13 @@ fn of_threads<'t>(trace: &'t Trace, rank: &'t Rank, last: &LastBegins) -> Vec<Ve
     for (index, event) in rank.events.iter().enumerate() {
         let (at, calls) = threads.entry(event.thread).or_default();
         *at += 1;
-        let (Some(part), Some(key)) = (collective(event), numbers.get(&index)) else {
+        let call = (collective(event), numbers.get(&index), trace.known_function(event));
+        let (Some(part), Some(key), Some(function)) = call else {
             continue;
         };
         let came = last.get(key).copied().unwrap_or(event.begin_ns);
         calls.push(Call {
-            function: trace.function(event),
+            function,
             communicator: key.0,
             root: part.peer,
             bytes: part.bytes,
@@ -129,7 +117,7 @@ fn in_turn(trace: &Trace, rank: &Rank, calls: &[Call<'_>], counters: &mut Counte
         };
         let name = format!(
             "{} of each rank in turn at {}",
-            first.function,
+            first.function.name(),
             place(trace, first.event)
         );
         counters.count(rank.rank, format!("{name}.times"), 1);
@@ -149,7 +137,9 @@ fn is_turn(turn: &[Call<'_>]) -> bool {
     let each_once = (0..).zip(&roots).all(|(rank, root)| rank == *root);
     let follows = |pair: &[Call<'_>]| pair[1].at == pair[0].at + 1;
     let is_alike = |call: &Call<'_>| call.function == first.function && call.communicator == first.communicator;
-    IN_TURN.contains(&first.function) && each_once && turn.iter().all(is_alike) && turn.windows(2).all(follows)
+    // Rooted collectives of equal blocks are one collective if each rank is the root in turn.
+    let is_one = first.function.has_root() && !first.function.varies();
+    is_one && each_once && turn.iter().all(is_alike) && turn.windows(2).all(follows)
 }
 
 fn after_each_other(trace: &Trace, rank: &Rank, calls: &[Call<'_>], counters: &mut Counters) {
@@ -162,11 +152,11 @@ fn after_each_other(trace: &Trace, rank: &Rank, calls: &[Call<'_>], counters: &m
         let is_one = AFTER_EACH_OTHER.contains(&functions) && first.root == second.root && first.bytes == second.bytes;
         let (name, spent) = if is_one {
             (
-                format!("{} then {}", first.function, second.function),
+                format!("{} then {}", first.function.name(), second.function.name()),
                 first.spent + second.spent,
             )
-        } else if first.function == "MPI_Barrier" && WAITING_FOR_ALL.contains(&second.function) {
-            (format!("MPI_Barrier before {}", second.function), first.spent)
+        } else if first.function == Function::Barrier && second.function.waits_for_all() {
+            (format!("MPI_Barrier before {}", second.function.name()), first.spent)
         } else {
             continue;
         };

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use kilter_protocol::functions::Function;
+
 use super::{Counters, place};
 use crate::matching::Matches;
 use crate::trace::{Event, Role, Trace};
-
-/// Sends that return only when the message is on its way or in a buffer, so that what they wait for is seen in their length.
-pub(super) const BLOCKING_SENDS: [&str; 3] = ["MPI_Send", "MPI_Ssend", "MPI_Rsend"];
 
 pub(super) fn count(trace: &Trace, matches: &Matches, counters: &mut Counters) {
     let posted = posted(trace);
@@ -30,7 +29,8 @@ pub(super) fn count(trace: &Trace, matches: &Matches, counters: &mut Counters) {
             .copied()
             .unwrap_or(receive.begin_ns);
         let held = began.saturating_sub(send.begin_ns);
-        if held > 0 && send.end_ns > began && BLOCKING_SENDS.contains(&trace.function(send)) {
+        let waits = || trace.known_function(send).is_some_and(Function::waits_to_send);
+        if held > 0 && send.end_ns > began && waits() {
             counters.seconds(sender, format!("sends at {}.held", place(trace, send)), held);
         }
     }

@@ -18,6 +18,7 @@ use super::switches;
 use super::team::Team;
 use crate::clock;
 use crate::place::Place;
+use crate::reason::{NoOverlap, Reason};
 use crate::schedule::Outcome;
 
 /// An item with all it needs.
@@ -52,7 +53,7 @@ impl Prepared {
         comm: MPI_Comm,
         place: Place,
         speed: Speed,
-    ) -> Result<Prepared, String> {
+    ) -> Result<Prepared, Reason> {
         let row = row(overlap.benchmark)?;
         let data = match (overlap.part, &row.how) {
             (Part::Latency | Part::Computation, _) => Data::Nothing,
@@ -220,12 +221,10 @@ impl Prepared {
 }
 
 /// Threads that compute in the background.
-fn background(threads: u32, speed: Speed) -> Result<Load, String> {
+fn background(threads: u32, speed: Speed) -> Result<Load, NoOverlap> {
     let provided = mpi::environment::threading_support();
     if provided < Threading::Funneled {
-        return Err(format!(
-            "not available: beside threads that compute MPI needs MPI_THREAD_FUNNELED, and the library provides {provided:?}"
-        ));
+        return Err(NoOverlap::Threading(provided));
     }
     Load::new(threads, speed)
 }

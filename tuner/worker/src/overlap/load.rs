@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::computation::{Computation, Speed};
+use crate::reason::NoOverlap;
 
 /// The threads; dropping this ends them.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ struct State {
 
 impl Load {
     /// Starts so many threads, which sleep.
-    pub(super) fn new(threads: u32, speed: Speed) -> Result<Load, String> {
+    pub(super) fn new(threads: u32, speed: Speed) -> Result<Load, NoOverlap> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -51,7 +52,11 @@ impl Load {
             let thread = std::thread::Builder::new()
                 .name(format!("load {i}"))
                 .spawn(move || shared.serve(Computation::chunk(speed)))
-                .map_err(|error| format!("thread {} of {threads} cannot be started: {error}", i + 1))?;
+                .map_err(|error| NoOverlap::Thread {
+                    number: i + 1,
+                    threads,
+                    error,
+                })?;
             load.threads.push(thread);
         }
         Ok(load)

@@ -12,6 +12,7 @@ use super::flow::Flow;
 use crate::buffer::GuardedBuffer;
 use crate::buffer::{check_guards, wrong_data};
 use crate::problem::{GAP, Wrong};
+use crate::reason::{NoOverlap, Reason};
 
 /// A block of the strided type, and from the beginning of one to that of the next, in bytes.
 const BLOCK: usize = 32;
@@ -47,16 +48,12 @@ impl Form {
     }
 
     /// Checks that so many bytes fit the layout: a strided message has blocks of one length.
-    pub(super) fn fits(self, bytes: u64) -> Result<(), String> {
+    pub(super) fn fits(self, bytes: u64) -> Result<(), NoOverlap> {
         let block = BLOCK as u64;
         if self == Form::Contiguous || bytes < block || bytes.is_multiple_of(block) {
             return Ok(());
         }
-        let below = bytes / block * block;
-        Err(format!(
-            "{bytes} bytes are no whole number of blocks of {block}: measure {below} or {}",
-            below + block
-        ))
+        Err(NoOverlap::Blocks { bytes, block })
     }
 }
 
@@ -91,7 +88,7 @@ impl Messages {
     ///
     /// # Errors
     /// Why there is no memory or no type.
-    pub(super) fn new(comm: MPI_Comm, rank: usize, form: Form, flows: &[Flow]) -> Result<Messages, String> {
+    pub(super) fn new(comm: MPI_Comm, rank: usize, form: Form, flows: &[Flow]) -> Result<Messages, Reason> {
         let of = |mine: fn(&Flow) -> usize| flows.iter().filter(move |flow| mine(flow) == rank);
         let gives: Vec<Piece> = of(|flow| flow.from)
             .map(|flow| Piece {
@@ -123,10 +120,7 @@ impl Messages {
         };
         let (send, recv) = (buffer(&gives)?, buffer(&gets)?);
         let whole = gives.iter().chain(&gets).next().filter(|_| form == Form::Strided);
-        let vector = whole
-            .map(|piece| Vector::new(piece.bytes))
-            .transpose()
-            .map_err(|error| error.to_string())?;
+        let vector = whole.map(|piece| Vector::new(piece.bytes)).transpose()?;
         Ok(Messages {
             comm,
             rank,
@@ -349,7 +343,7 @@ mod tests {
         assert_eq!([0, 1, 32, 64, 96].map(|bytes| form.span(bytes)), [0, 1, 32, 96, 160]);
         assert!([0, 1, 31, 32, 100_000].iter().all(|bytes| form.fits(*bytes).is_ok()));
         assert_eq!(
-            form.fits(33).unwrap_err(),
+            form.fits(33).unwrap_err().to_string(),
             "33 bytes are no whole number of blocks of 32: measure 32 or 64"
         );
         assert!(Form::Contiguous.fits(33).is_ok());

@@ -13,6 +13,7 @@ use crate::implementation::check_blocks;
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::program::datatypes;
+use crate::reason::Reason;
 
 /// Arguments of a call; those that its function does not take are not looked at.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl Operands {
         collective: Collective,
         bytes: u64,
         mut place: Place,
-    ) -> Result<Operands, String> {
+    ) -> Result<Operands, Reason> {
         if !bytes.is_multiple_of(place.element.bytes()) {
             place.element = Element::Byte;
         }
@@ -105,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    fn operands(collective: Collective, bytes: u64, element: Element) -> Result<Operands, String> {
+    fn operands(collective: Collective, bytes: u64, element: Element) -> Result<Operands, Reason> {
         let place = Place {
             rank: 1,
             p_ranks: 4,
@@ -124,7 +125,9 @@ mod tests {
         assert_eq!(count(Collective::Bcast, 0, Element::Byte), 0);
         assert_eq!(count(Collective::Allgather, 100, Element::Double), 25);
         assert_eq!(count(Collective::Alltoall, 100, Element::Float), 25);
-        let error = operands(Collective::Alltoall, 101, Element::Byte).unwrap_err();
+        let error = operands(Collective::Alltoall, 101, Element::Byte)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("101 bytes cannot be divided into 4 blocks"), "{error}");
     }
 

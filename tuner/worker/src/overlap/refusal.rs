@@ -6,6 +6,7 @@ use kilter_protocol::overlap::{Benchmark, Overlap};
 use kilter_protocol::plan::{Implementation, Item};
 
 use crate::clock;
+use crate::reason::{NoOverlap, Reason};
 
 /// The longest computation, in nanoseconds: the job says every second that it is alive, and not while it computes.
 const MOST_COMPUTATION_NS: u64 = 500_000_000;
@@ -22,9 +23,9 @@ pub(super) fn processing_units() -> u32 {
 
 /// The item's measurement, if it is possible on `p_ranks` ranks. Plan and job decide it, so that ranks of like hosts
 /// agree.
-pub(super) fn accept(item: &Item, p_ranks: usize, processing_units: u32) -> Result<Overlap, String> {
+pub(super) fn accept(item: &Item, p_ranks: usize, processing_units: u32) -> Result<Overlap, Reason> {
     let Implementation::Overlap(overlap) = &item.implementation else {
-        return Err("overlap is measured in blocks of its own: this block has items of both kinds".to_owned());
+        return Err(NoOverlap::BothKinds.into());
     };
     let Overlap {
         benchmark,
@@ -33,33 +34,28 @@ pub(super) fn accept(item: &Item, p_ranks: usize, processing_units: u32) -> Resu
         requests,
         ..
     } = *overlap;
-    let name = benchmark.name();
     if clock::SIMULATED {
-        return Err(
-            "not available: no simulated time passes while a rank computes; measure overlap on a machine".to_owned(),
-        );
+        return Err(NoOverlap::Simulated.into());
     }
     if p_ranks < 2 {
-        return Err(format!(
-            "not available: the overlap benchmark `{name}` needs 2 ranks or more, and this job has {p_ranks}"
-        ));
+        return Err(NoOverlap::FewRanks {
+            benchmark: benchmark.name(),
+            ranks: p_ranks,
+        }
+        .into());
     }
     if let Some((variable, _)) = item.settings.first() {
-        return Err(format!(
-            "`{variable}` cannot be set for an item that measures overlap: set it for the whole job"
-        ));
+        return Err(NoOverlap::Setting(variable.clone()).into());
     }
     if c_int::try_from(item.bytes).is_err() {
-        return Err(format!(
-            "{} bytes are more than an MPI count holds ({})",
-            item.bytes,
-            c_int::MAX
-        ));
+        return Err(Reason::Count { bytes: item.bytes });
     }
     if computation_ns > MOST_COMPUTATION_NS {
-        return Err(format!(
-            "a computation of {computation_ns} ns is longer than {MOST_COMPUTATION_NS} ns, the longest that is measured"
-        ));
+        return Err(NoOverlap::LongComputation {
+            ns: computation_ns,
+            most_ns: MOST_COMPUTATION_NS,
+        }
+        .into());
     }
     let most_threads = if benchmark == Benchmark::ThreadLoad {
         processing_units
@@ -67,18 +63,24 @@ pub(super) fn accept(item: &Item, p_ranks: usize, processing_units: u32) -> Resu
         1
     };
     if !(1..=most_threads).contains(&threads) {
-        return Err(format!(
-            "`{name}` with {threads} threads that compute: 1 to {most_threads} can be measured on this host"
-        ));
+        return Err(NoOverlap::Threads {
+            benchmark: benchmark.name(),
+            threads,
+            most: most_threads,
+        }
+        .into());
     }
     let most_requests = match benchmark {
         Benchmark::ManyRequests | Benchmark::ManyPeers => MOST_REQUESTS,
         _ => 1,
     };
     if !(1..=most_requests).contains(&requests) {
-        return Err(format!(
-            "`{name}` with {requests} requests under way: 1 to {most_requests} can be measured"
-        ));
+        return Err(NoOverlap::Requests {
+            benchmark: benchmark.name(),
+            requests,
+            most: most_requests,
+        }
+        .into());
     }
     Ok(*overlap)
 }
@@ -114,7 +116,7 @@ mod tests {
         let plain = |benchmark| item(benchmark, |_| {});
         for benchmark in Benchmark::ALL {
             assert!(accept(&plain(benchmark), 2, 4).is_ok(), "{benchmark:?}");
-            let alone = accept(&plain(benchmark), 1, 4).unwrap_err();
+            let alone = accept(&plain(benchmark), 1, 4).unwrap_err().to_string();
             assert!(alone.contains("needs 2 ranks or more, and this job has 1"), "{alone}");
         }
         let requests = item(Benchmark::ManyRequests, |overlap| overlap.requests = 64);
@@ -158,7 +160,7 @@ mod tests {
             (long, "2147483648 bytes are more than an MPI count holds"),
             (other, "items of both kinds"),
         ] {
-            let error = accept(&item, 2, 2).unwrap_err();
+            let error = accept(&item, 2, 2).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -6,6 +6,8 @@ use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
 use mpi::ffi::{self, MPI_Info, MPI_Request};
 
+use crate::reason::{NoProgram, Reason};
+
 /// A collective call with all arguments that any function takes; arguments that its function does not take are ignored.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
@@ -80,7 +82,7 @@ macro_rules! functions {
             ///
             /// # Safety
             /// As for [`Call::block`], until the request is freed.
-            pub(crate) unsafe fn init(&self, request: &mut MPI_Request) -> Result<(), String> {
+            pub(crate) unsafe fn init(&self, request: &mut MPI_Request) -> Result<(), Reason> {
                 match self.function {
                     $($pattern => {
                         type Init = unsafe extern "C" fn($($type,)* MPI_Comm, MPI_Info, *mut MPI_Request) -> c_int;
@@ -90,18 +92,19 @@ macro_rules! functions {
                         let $call = self;
                         // SAFETY: by this function's contract.
                         let code = unsafe { init($($argument,)* self.comm, constants::info_null(), request) };
-                        MpiError::check($name, code).map_err(|error| error.to_string())
+                        Ok(MpiError::check($name, code)?)
                     })*
-                    Collective::ReduceLocal => Err(no_collective().to_string()),
+                    Collective::ReduceLocal => Err(no_collective().into()),
                 }
             }
 
             /// Checks that the library has the persistent form.
-            pub(crate) fn check_persistent(function: Collective) -> Result<(), String> {
+            pub(crate) fn check_persistent(function: Collective) -> Result<(), Reason> {
                 match function {
-                    $($pattern => persistent($init).map(|_| ()),)*
-                    Collective::ReduceLocal => Err(no_collective().to_string()),
-                }
+                    $($pattern => persistent($init)?,)*
+                    Collective::ReduceLocal => return Err(no_collective().into()),
+                };
+                Ok(())
             }
         }
     };
@@ -164,7 +167,7 @@ fn no_collective() -> MpiError {
 
 /// A function of MPI-4, which headers of older libraries do not declare. Open MPI 4 has it as an extension, `MPIX_`, with the
 /// same arguments.
-fn persistent(name: &CStr) -> Result<*mut c_void, String> {
+fn persistent(name: &CStr) -> Result<*mut c_void, NoProgram> {
     let extension = CString::new(name.to_string_lossy().replacen("PMPI_", "PMPIX_", 1)).unwrap_or_default();
     for name in [name, extension.as_c_str()] {
         // SAFETY: looks up a name in what is loaded.
@@ -173,9 +176,5 @@ fn persistent(name: &CStr) -> Result<*mut c_void, String> {
             return Ok(symbol);
         }
     }
-    let name = name.to_string_lossy();
-    Err(format!(
-        "not available: the library has no {} (MPI-4)",
-        name.trim_start_matches('P')
-    ))
+    Err(NoProgram::NoPersistent(name.to_string_lossy().into_owned()))
 }

@@ -7,6 +7,7 @@ use kilter_protocol::expression::{Communicator, Side};
 use mpi::ffi;
 
 use crate::order;
+use crate::reason::NoProgram;
 
 /// A communicator of some or all ranks.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Groups {
         world: MPI_Comm,
         root: usize,
         seed: u64,
-    ) -> Result<Result<Groups, String>, MpiError> {
+    ) -> Result<Result<Groups, NoProgram>, MpiError> {
         let mut groups = Groups::default();
         let (rank, p_ranks) = (info::rank(world)?, info::size(world)?);
         // Leaders lead parts, so parts are made first, wherever in the side they stand.
@@ -60,9 +61,7 @@ impl Groups {
                     Communicator::World => continue,
                     Communicator::Leaders => {
                         if groups.parts.is_empty() {
-                            return Ok(Err(format!(
-                                "`{side}`: leaders of what? a call on node or part:N must be there too"
-                            )));
+                            return Ok(Err(NoProgram::NoParts(side.to_string())));
                         }
                         let is_leader = groups.leaders.contains(&rank);
                         split(world, is_leader.then_some(0), rank)?

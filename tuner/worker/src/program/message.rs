@@ -11,6 +11,7 @@ use super::calls::{Blocks, Call};
 use super::step::{Message, Step};
 use super::{Compiler, count, groups, void};
 use crate::layout::span;
+use crate::reason::{NoProgram, Reason, Unfit};
 
 /// Data of one call inside the whole: its offset in the buffer, elements and type.
 pub(super) struct Piece {
@@ -21,19 +22,19 @@ pub(super) struct Piece {
 
 impl Compiler<'_> {
     /// Barriers on all ranks and on parts of them.
-    pub(super) fn barrier(&mut self) -> Result<(), String> {
+    pub(super) fn barrier(&mut self) -> Result<(), Reason> {
         for term in &self.side.terms {
             match &term.call.operation {
                 Operation::Collective(Some(Collective::Barrier), form) => self.barrier_on(term.call.on, *form)?,
                 Operation::Single(Single::Wait) => self.steps.push(Step::WaitAll),
-                _ => return Err(self.unfit(term, "a barrier is made of barriers")),
+                _ => return Err(self.unfit(term, Unfit::NoBarrier)),
             }
         }
         Ok(())
     }
 
     /// A barrier on one communicator, where this rank is in it.
-    pub(super) fn barrier_on(&mut self, on: Communicator, form: Form) -> Result<(), String> {
+    pub(super) fn barrier_on(&mut self, on: Communicator, form: Form) -> Result<(), Reason> {
         let comm = match self.groups.find(on) {
             None => self.memory.comm,
             Some(group) => group.comm,
@@ -60,7 +61,7 @@ impl Compiler<'_> {
     }
 
     /// Adds a collective in its form.
-    pub(super) fn push_call(&mut self, call: Call, form: Form) -> Result<(), String> {
+    pub(super) fn push_call(&mut self, call: Call, form: Form) -> Result<(), Reason> {
         match form {
             Form::Blocking => self.steps.push(Step::Collective(Box::new(call))),
             Form::Nonblocking => {
@@ -78,21 +79,25 @@ impl Compiler<'_> {
     }
 
     /// Says why a term cannot stand where it does.
-    pub(super) fn unfit(&self, term: &Term, why: &str) -> String {
-        format!("`{}`: `{term}` cannot be carried out here: {why}", self.side)
+    pub(super) fn unfit(&self, term: &Term, why: Unfit) -> Reason {
+        Reason::Program(NoProgram::Unfit {
+            side: self.side.to_string(),
+            term: term.to_string(),
+            why,
+        })
     }
 
     /// Transfers, exchanges, packing.
-    pub(super) fn messages(&mut self) -> Result<(), String> {
+    pub(super) fn messages(&mut self) -> Result<(), Reason> {
         let (mut given, mut got) = (0, 0);
         let mut waits = false;
         for (i, term) in self.side.terms.iter().enumerate() {
             let Operation::Single(single) = term.call.operation else {
-                return Err(self.unfit(term, "a collective does not belong to a message"));
+                return Err(self.unfit(term, Unfit::NoMessage));
             };
             let repeat = self.value(&term.repeat, self.problem.p_ranks)?;
             if repeat > super::MAX_STEPS {
-                return Err(self.unfit(term, "too many calls"));
+                return Err(self.unfit(term, Unfit::ManyCalls));
             }
             for _ in 0..repeat {
                 match single {
@@ -118,28 +123,28 @@ impl Compiler<'_> {
                 .iter()
                 .any(|term| matches!(term.call.operation, Operation::Single(single) if has_receive(single)));
             if self.problem.task.functionality == Functionality::Exchange && blocks_first && !receives_before {
-                return Err(self.unfit(term, "every rank would wait in it for a receive that comes later"));
+                return Err(self.unfit(term, Unfit::ReceivedLater));
             }
         }
         if waits {
-            return Err(format!("`{}`: `wait` is missing at the end", self.side));
+            return Err(NoProgram::MissingWait(self.side.to_string()).into());
         }
         Ok(())
     }
 
     /// The next piece of the data: after the last one, beginning anew behind the end.
-    fn piece(&mut self, term: &Term, layout: Layout, cursor: &mut usize) -> Result<Piece, String> {
+    fn piece(&mut self, term: &Term, layout: Layout, cursor: &mut usize) -> Result<Piece, Reason> {
         let Some(size) = &term.call.size else {
-            return Err(self.unfit(term, "it has no size"));
+            return Err(self.unfit(term, Unfit::NoSize));
         };
         let bytes = self.value(size, self.problem.p_ranks)?;
         let whole = self.problem.n_bytes;
         if bytes > whole {
-            return Err(self.unfit(term, "it moves more than the whole"));
+            return Err(self.unfit(term, Unfit::MoreThanAll));
         }
         let contiguous = layout == Layout::Contiguous;
         if !contiguous && bytes != whole {
-            return Err(self.unfit(term, "strided data is moved as a whole"));
+            return Err(self.unfit(term, Unfit::PieceOfStrided));
         }
         if *cursor + bytes > whole {
             *cursor = 0;
@@ -151,7 +156,7 @@ impl Compiler<'_> {
         } else if bytes == 0 {
             (constants::byte(), 0)
         } else {
-            let made = self.datatypes.get(layout, bytes).map_err(|error| error.to_string())?;
+            let made = self.datatypes.get(layout, bytes)?;
             (made, 1)
         };
         Ok(Piece {
@@ -182,15 +187,15 @@ impl Compiler<'_> {
     }
 
     /// Rank 0 sends, the last rank receives.
-    fn transfer(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), String> {
+    fn transfer(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), Reason> {
         let (mut comm, last) = (self.memory.comm, self.problem.p_ranks - 1);
         let attributes = term.call.attributes;
         let is_sender = self.problem.rank == 0;
         if last == 0 {
-            return Err(self.unfit(term, "a message from rank 0 to the last rank needs two ranks"));
+            return Err(self.unfit(term, Unfit::OneRank));
         }
         if term.call.on != self.side.head().on {
-            return Err(self.unfit(term, "all messages go from one rank to another one"));
+            return Err(self.unfit(term, Unfit::OtherPair));
         }
         // The problem is that of the pair: a rank outside is neither the first nor the last.
         if let Some(pair) = self.groups.find(term.call.on) {
@@ -200,10 +205,10 @@ impl Compiler<'_> {
             single,
             Single::Send | Single::Ssend | Single::Rsend | Single::Isend | Single::Pingpong
         ) {
-            return Err(self.unfit(term, "only sends, waits and one-sided calls make a transfer"));
+            return Err(self.unfit(term, Unfit::NoTransfer));
         }
         if single == Single::Rsend && !attributes.posted {
-            return Err(self.unfit(term, "the ready mode needs the attribute `posted`"));
+            return Err(self.unfit(term, Unfit::NotPosted));
         }
         let layout = if is_sender {
             attributes.sendtype
@@ -247,18 +252,18 @@ impl Compiler<'_> {
     }
 
     /// Every rank sends to its right neighbour and receives from its left one.
-    fn exchange(&mut self, single: Single, term: &Term, (given, got): (&mut usize, &mut usize)) -> Result<(), String> {
+    fn exchange(&mut self, single: Single, term: &Term, (given, got): (&mut usize, &mut usize)) -> Result<(), Reason> {
         let (p_ranks, rank) = (self.problem.p_ranks, self.problem.rank);
         let (mut comm, mut left, mut right) = (self.memory.comm, (rank + p_ranks - 1) % p_ranks, (rank + 1) % p_ranks);
         if let Some(group) = self.groups.find(term.call.on) {
             if group.members.len() != p_ranks {
-                return Err(self.unfit(term, "an exchange goes over all ranks"));
+                return Err(self.unfit(term, Unfit::PartOfRing));
             }
             comm = group.comm;
             (left, right) = ((group.rank + p_ranks - 1) % p_ranks, (group.rank + 1) % p_ranks);
             if matches!(term.call.on, Communicator::Grid | Communicator::GridReordered) {
                 // SAFETY: this communicator was made as a grid.
-                (left, right) = unsafe { groups::neighbours(comm) }.map_err(|error| error.to_string())?;
+                (left, right) = unsafe { groups::neighbours(comm) }?;
             }
         }
         let attributes = term.call.attributes;
@@ -281,18 +286,15 @@ impl Compiler<'_> {
         self.steps.push(match (send, recv) {
             (Some(send), Some(recv)) => Step::Sendrecv(send, recv),
             (Some(message), None) | (None, Some(message)) => Step::Message(single, message),
-            (None, None) => return Err(self.unfit(term, "it neither sends nor receives")),
+            (None, None) => return Err(self.unfit(term, Unfit::NothingMoved)),
         });
         Ok(())
     }
 
     /// Rank 0 puts into the last rank's window, or the last rank gets from rank 0's.
-    fn one_sided(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), String> {
+    fn one_sided(&mut self, single: Single, term: &Term, cursor: &mut usize) -> Result<(), Reason> {
         if self.problem.task.functionality != Functionality::Transfer || self.problem.p_ranks < 2 {
-            return Err(self.unfit(
-                term,
-                "one-sided messages go from rank 0 to the last rank, of two or more",
-            ));
+            return Err(self.unfit(term, Unfit::OneSided));
         }
         let (rank, last) = (self.problem.rank, self.problem.p_ranks - 1);
         let piece = self.piece(term, Layout::Contiguous, cursor)?;
@@ -323,7 +325,7 @@ impl Compiler<'_> {
         term: &Term,
         strided: &mut usize,
         contiguous: &mut usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Reason> {
         let attributes: expression::Attributes = term.call.attributes;
         let packs = single == Single::Pack;
         let fits = self.problem.task.functionality
@@ -338,7 +340,7 @@ impl Compiler<'_> {
             attributes.recvtype
         };
         if !fits || layout == Layout::Contiguous {
-            return Err(self.unfit(term, "it needs a strided type, and nothing else beside it"));
+            return Err(self.unfit(term, Unfit::NotStrided));
         }
         let bytes = match &term.call.size {
             Some(size) => self.value(size, self.problem.p_ranks)?,
@@ -351,16 +353,16 @@ impl Compiler<'_> {
             self.problem.recv_bytes()
         };
         if !bytes.is_multiple_of(Layout::UNIT_BYTES as usize / 2) {
-            return Err(self.unfit(term, "its size is no multiple of the type's"));
+            return Err(self.unfit(term, Unfit::PieceOfType));
         }
         if *contiguous + bytes > whole || *strided + spread > buffer_bytes {
             (*contiguous, *strided) = (0, 0);
         }
         if *contiguous + bytes > whole || *strided + spread > buffer_bytes {
-            return Err(self.unfit(term, "the type covers more than the data"));
+            return Err(self.unfit(term, Unfit::TypeTooLarge));
         }
         if bytes > 0 {
-            let datatype = self.datatypes.get(layout, bytes).map_err(|error| error.to_string())?;
+            let datatype = self.datatypes.get(layout, bytes)?;
             let (from, to) = if packs {
                 (*strided, *contiguous)
             } else {

@@ -22,12 +22,13 @@ use kilter_algorithms::Collective;
 use std::ffi::{c_int, c_void};
 
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
-use kilter_protocol::expression::{Communicator, Quantity, Side, Values};
+use kilter_protocol::expression::{Communicator, Operation, Quantity, Side, Single, Values};
 use kilter_protocol::task::Functionality;
 use mpi::ffi;
 
 use crate::buffer::GuardedBuffer;
 use crate::problem::Problem;
+use crate::reason::{NoProgram, Reason};
 use calls::Call;
 use datatypes::Datatypes;
 use groups::Groups;
@@ -86,11 +87,14 @@ impl Program {
         problem: &mut Problem,
         memory: Memory,
         seed: u64,
-    ) -> Result<Result<Program, String>, MpiError> {
+    ) -> Result<Result<Program, Reason>, MpiError> {
+        if let Err(reason) = check_epochs(side) {
+            return Ok(Err(reason.into()));
+        }
         // SAFETY: by this function's contract.
         let groups = match unsafe { Groups::new(side, memory.comm, problem.root, seed)? } {
             Ok(groups) => groups,
-            Err(reason) => return Ok(Err(reason)),
+            Err(reason) => return Ok(Err(reason.into())),
         };
         Program::adapt(problem, side, &groups)?;
         let mut datatypes = Datatypes::default();
@@ -119,8 +123,7 @@ impl Program {
             window,
             ..
         } = compiler;
-        let too_long = format!("`{side}` makes more than {MAX_STEPS} calls");
-        let compiled = compiled.and(if steps.len() > MAX_STEPS { Err(too_long) } else { Ok(()) });
+        let compiled = compiled.and_then(|()| fits(side, &steps));
         if let Err(reason) = compiled {
             datatypes.free()?;
             groups.free()?;
@@ -158,7 +161,7 @@ impl Program {
         window: Option<(*mut u8, usize)>,
         persistent: Vec<(usize, Call)>,
         comm: MPI_Comm,
-    ) -> Result<(), String> {
+    ) -> Result<(), Reason> {
         if let Some((base, bytes)) = window {
             // SAFETY: by this function's contract; every rank takes part.
             let code = unsafe {
@@ -171,7 +174,7 @@ impl Program {
                     &raw mut self.state.window,
                 )
             };
-            MpiError::check("MPI_Win_create", code).map_err(|error| format!("not available: {error}"))?;
+            MpiError::check("MPI_Win_create", code).map_err(NoProgram::NoWindow)?;
         }
         for (request, call) in persistent {
             // SAFETY: by this function's contract; every rank of the communicator makes the same calls.
@@ -243,9 +246,38 @@ impl Program {
     }
 }
 
+/// Checks that a side makes no more calls than a guideline means.
+fn fits(side: &Side, steps: &[Step]) -> Result<(), Reason> {
+    if steps.len() > MAX_STEPS {
+        return Err(NoProgram::ManyCalls {
+            side: side.to_string(),
+            most: MAX_STEPS,
+        }
+        .into());
+    }
+    Ok(())
+}
+
 fn is_fence(call: &kilter_protocol::expression::Call) -> bool {
-    use kilter_protocol::expression::{Operation, Single};
     call.operation == Operation::Single(Single::Fence)
+}
+
+/// Checks that every put and get stands between two fences.
+fn check_epochs(side: &Side) -> Result<(), NoProgram> {
+    let fences = || side.terms.iter().map(|term| is_fence(&term.call));
+    let first = fences().position(|is_fence| is_fence);
+    let last = fences().rposition(|is_fence| is_fence);
+    let is_one_sided = |operation: &Operation| matches!(operation, Operation::Single(Single::Put | Single::Get));
+    let outside = side.terms.iter().enumerate().find(|(at, term)| {
+        let is_inside = first.is_some_and(|first| first < *at) && last.is_some_and(|last| last > *at);
+        is_one_sided(&term.call.operation) && !is_inside
+    });
+    outside.map_or(Ok(()), |(_, term)| {
+        Err(NoProgram::NoEpoch {
+            side: side.to_string(),
+            term: term.to_string(),
+        })
+    })
 }
 
 impl Compiler<'_> {
@@ -254,18 +286,18 @@ impl Compiler<'_> {
     }
 
     /// The value of a size or repeat on a communicator of `q_ranks` ranks.
-    fn value(&self, quantity: &Quantity, q_ranks: usize) -> Result<usize, String> {
+    fn value(&self, quantity: &Quantity, q_ranks: usize) -> Result<usize, Reason> {
         let values = Values {
             n_bytes: self.problem.n_bytes as u64,
             p_ranks: self.problem.p_ranks as u64,
             q_ranks: q_ranks as u64,
         };
-        let value = quantity.value(values).map_err(|error| error.to_string())?;
-        usize::try_from(value).map_err(|_| format!("`{quantity}` is too large"))
+        let value = quantity.value(values)?;
+        Ok(usize::try_from(value).map_err(|_| NoProgram::TooLarge(quantity.clone()))?)
     }
 
     /// Memory of this side's own.
-    fn scratch(&mut self, bytes: usize) -> Result<*mut u8, String> {
+    fn scratch(&mut self, bytes: usize) -> Result<*mut u8, Reason> {
         let buffer = GuardedBuffer::new(bytes)?;
         let pointer = buffer.pointer();
         self.scratch.push(buffer);
@@ -285,7 +317,7 @@ impl Compiler<'_> {
     }
 
     /// Type and count of `bytes` bytes that lie one after the other; as bytes where the data is only moved.
-    fn elements(&self, bytes: usize, as_bytes: bool) -> Result<(MPI_Datatype, c_int), String> {
+    fn elements(&self, bytes: usize, as_bytes: bool) -> Result<(MPI_Datatype, c_int), NoProgram> {
         let (datatype, size) = if as_bytes {
             (constants::byte(), 1)
         } else {
@@ -293,15 +325,15 @@ impl Compiler<'_> {
             (datatypes::element_type(element), element.bytes() as usize)
         };
         if !bytes.is_multiple_of(size) {
-            return Err(format!("{bytes} bytes are no whole number of elements of {size} bytes"));
+            return Err(NoProgram::Elements { bytes, size });
         }
         Ok((datatype, count(bytes / size)?))
     }
 
     /// The operator of a call.
-    fn operator(&mut self, user: bool, as_bytes: bool) -> Result<MPI_Op, String> {
+    fn operator(&mut self, user: bool, as_bytes: bool) -> Result<MPI_Op, MpiError> {
         if user {
-            return self.datatypes.user_operator().map_err(|error| error.to_string());
+            return self.datatypes.user_operator();
         }
         Ok(if as_bytes {
             constants::bor()
@@ -311,11 +343,30 @@ impl Compiler<'_> {
     }
 }
 
-fn count(elements: usize) -> Result<c_int, String> {
-    c_int::try_from(elements)
-        .map_err(|_| format!("{elements} elements are more than an MPI count holds ({})", c_int::MAX))
+fn count(elements: usize) -> Result<c_int, NoProgram> {
+    c_int::try_from(elements).map_err(|_| NoProgram::Count(elements))
 }
 
 fn void(pointer: *mut u8) -> *mut c_void {
     pointer.cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn puts_and_gets_stand_between_two_fences() {
+        for side in [
+            "win_fence + put(n) + win_fence",
+            "win_fence + p * get(n/p) + win_fence",
+            "bcast(n)",
+        ] {
+            assert!(check_epochs(&side.parse().unwrap()).is_ok(), "{side}");
+        }
+        for side in ["put(n)", "get(n)", "win_fence + put(n)", "put(n) + win_fence"] {
+            let reason = check_epochs(&side.parse().unwrap()).unwrap_err().to_string();
+            assert!(reason.contains("a `win_fence` must stand before `"), "{reason}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use kilter_protocol::task::Functionality;
 use super::message::Piece;
 use super::step::Step;
 use super::{Compiler, void};
+use crate::reason::{Reason, Unfit};
 
 impl Compiler<'_> {
     /// A message from rank 0 to the last rank, which sends it back.
@@ -15,9 +16,9 @@ impl Compiler<'_> {
         term: &Term,
         piece: &Piece,
         (comm, last): (MPI_Comm, usize),
-    ) -> Result<(), String> {
+    ) -> Result<(), Reason> {
         if term.call.attributes.posted || term.call.is_typed() {
-            return Err(self.unfit(term, "a round trip is made of plain messages"));
+            return Err(self.unfit(term, Unfit::RoundTrip));
         }
         if self.problem.rank == 0 {
             let answer = Piece {
@@ -39,7 +40,7 @@ impl Compiler<'_> {
     }
 
     /// Rank 0 copies the whole, or combines it with its copy.
-    pub(super) fn local(&mut self, single: Single, term: &Term, copied: &mut usize) -> Result<(), String> {
+    pub(super) fn local(&mut self, single: Single, term: &Term, copied: &mut usize) -> Result<(), Reason> {
         let fits = match self.problem.task.functionality {
             Functionality::Copying => single == Single::Copy,
             Functionality::Combining => true,
@@ -51,10 +52,10 @@ impl Compiler<'_> {
         };
         let whole = self.problem.n_bytes;
         if !fits || bytes != whole || term.call.is_typed() {
-            return Err(self.unfit(term, "rank 0 copies the whole, and combines it once"));
+            return Err(self.unfit(term, Unfit::NoWholeCopy));
         }
         if single == Single::Combine && *copied != whole {
-            return Err(self.unfit(term, "what is combined is copied first"));
+            return Err(self.unfit(term, Unfit::NotCopied));
         }
         *copied = if single == Single::Copy { whole } else { 0 };
         if self.problem.rank != 0 {

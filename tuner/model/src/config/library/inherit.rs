@@ -12,6 +12,26 @@ use toml::{Table, Value};
 /// Lists of tables, and the key that tells their entries apart.
 const LISTS: [(&str, &str); 2] = [("algorithms", "collective"), ("parameters", "name")];
 
+/// Mistake in what a description says of the one that it is like.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum InheritError {
+    /// There is no such description.
+    #[error("it is like `{id}`, which is none of {}", known.join(", "))]
+    Unknown { id: String, known: Vec<String> },
+    /// The other one is like it in turn.
+    #[error("`{0}` is like itself, by way of others")]
+    Circle(String),
+    /// The value of `rename` has another form.
+    #[error("`rename` is a table of words, such as {{ vader = \"sm\" }}")]
+    Rename,
+    /// The value of `without` has another form.
+    #[error("`without` is a list of parameters' names")]
+    Without,
+    /// A parameter cannot be gone, as it was never there.
+    #[error("`without` names `{0}`, which is no parameter of the description it is like")]
+    NeverThere(String),
+}
+
 /// The id of the description that this one is like.
 pub(super) fn like(own: &Table) -> Option<&str> {
     own.get("like")?.as_str()
@@ -19,7 +39,7 @@ pub(super) fn like(own: &Table) -> Option<&str> {
 
 /// Fills `own` with everything from `base` that it does not say itself. An error names a mistake in `rename` or
 /// `without`.
-pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
+pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, InheritError> {
     own.remove("like");
     let renames = names_of_rename(own.remove("rename"))?;
     let without = names_of_without(own.remove("without"))?;
@@ -33,9 +53,7 @@ pub(super) fn filled(mut own: Table, base: Table) -> Result<Table, String> {
             let before = parameters.len();
             parameters.retain(|entry| entry.get("name").and_then(Value::as_str) != Some(name));
             if parameters.len() == before {
-                return Err(format!(
-                    "`without` names `{name}`, which is no parameter of the description it is like"
-                ));
+                return Err(InheritError::NeverThere(name.clone()));
             }
         }
     }
@@ -78,8 +96,8 @@ fn forget_verified(base: &mut Table) {
     }
 }
 
-fn names_of_rename(value: Option<Value>) -> Result<Vec<(String, String)>, String> {
-    let wrong = || "`rename` is a table of words, such as { vader = \"sm\" }".to_owned();
+fn names_of_rename(value: Option<Value>) -> Result<Vec<(String, String)>, InheritError> {
+    let wrong = || InheritError::Rename;
     let Some(value) = value else { return Ok(Vec::new()) };
     let table = value.as_table().ok_or_else(wrong)?;
     table
@@ -88,8 +106,8 @@ fn names_of_rename(value: Option<Value>) -> Result<Vec<(String, String)>, String
         .collect()
 }
 
-fn names_of_without(value: Option<Value>) -> Result<Vec<String>, String> {
-    let wrong = || "`without` is a list of parameters' names".to_owned();
+fn names_of_without(value: Option<Value>) -> Result<Vec<String>, InheritError> {
+    let wrong = || InheritError::Without;
     let Some(value) = value else { return Ok(Vec::new()) };
     let list = value.as_array().ok_or_else(wrong)?;
     list.iter()
@@ -191,9 +209,17 @@ mod tests {
     #[test]
     fn what_is_not_there_cannot_be_without() {
         let own = table("id = \"new-2\"\nwithout = [\"never\"]");
-        assert!(filled(own, table(BASE)).unwrap_err().contains("`never`"));
-        for wrong in ["rename = 1", "rename = { a = 1 }", "without = \"a\"", "without = [1]"] {
-            assert!(filled(table(wrong), table(BASE)).is_err(), "{wrong}");
+        assert_eq!(
+            filled(own, table(BASE)),
+            Err(InheritError::NeverThere("never".to_owned()))
+        );
+        for (wrong, error) in [
+            ("rename = 1", InheritError::Rename),
+            ("rename = { a = 1 }", InheritError::Rename),
+            ("without = \"a\"", InheritError::Without),
+            ("without = [1]", InheritError::Without),
+        ] {
+            assert_eq!(filled(table(wrong), table(BASE)), Err(error), "{wrong}");
         }
     }
 }

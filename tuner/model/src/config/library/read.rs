@@ -5,7 +5,8 @@ use std::path::Path;
 
 use toml::Spanned;
 
-use super::{Algorithms, Library, check, inherit};
+use super::inherit::{self, InheritError};
+use super::{Algorithms, Library, check};
 use crate::config::{ConfigError, embedded, line_of, read};
 
 /// A mistake that only the user of a description can see.
@@ -20,31 +21,27 @@ pub struct Mistake {
 impl Library {
     /// Reads a file's text. The error names `file`, the line, and what is allowed.
     pub fn parse(text: &str, file: &str) -> Result<Library, ConfigError> {
-        let wrong = |message: String| ConfigError {
-            file: file.to_owned(),
-            message,
-        };
-        let refused = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
+        let refused = |error: toml::de::Error| ConfigError::of(file, error.to_string().trim_end());
         let own: toml::Table = text.parse().map_err(refused)?;
         let mut library: Library = match inherit::like(&own).map(str::to_owned) {
             // The text is read directly, so that errors name its lines.
             None => toml::from_str(text).map_err(refused)?,
             Some(id) => {
-                let base = Library::table(&id).map_err(&wrong)?;
-                inherit::filled(own, base)
-                    .map_err(&wrong)?
-                    .try_into()
-                    .map_err(|error| wrong(format!("together with what `{id}` has: {error}")))?
+                let filled = Library::table(&id).and_then(|base| inherit::filled(own, base));
+                let filled = filled.map_err(|error| ConfigError::of(file, error))?;
+                let together = |error| ConfigError::of(file, format_args!("together with what `{id}` has: {error}"));
+                filled.try_into().map_err(together)?
             }
         };
         let mut rows = library.algorithms.iter_mut();
-        rows.try_for_each(Algorithms::name_the_nameless).map_err(&wrong)?;
-        check::problem(&library).map_or(Ok(()), |message| Err(wrong(message)))?;
+        rows.try_for_each(Algorithms::name_the_nameless)
+            .map_err(|error| ConfigError::of(file, error))?;
+        check::problem(&library).map_or(Ok(()), |message| Err(ConfigError::of(file, message)))?;
         Ok(library)
     }
 
     /// A description that comes with Kilter as a table, including everything from those that it is like.
-    fn table(id: &str) -> Result<toml::Table, String> {
+    fn table(id: &str) -> Result<toml::Table, InheritError> {
         let tables: Vec<toml::Table> = embedded("libraries")
             .into_iter()
             .filter_map(|(_, text)| text.parse().ok())
@@ -57,12 +54,13 @@ impl Library {
         let mut chain: Vec<toml::Table> = Vec::new();
         let mut next = Some(id.to_owned());
         while let Some(id) = next {
-            let found = tables.iter().find(|table| id_of(table) == id).ok_or_else(|| {
-                let known: Vec<String> = tables.iter().map(id_of).collect();
-                format!("it is like `{id}`, which is none of {}", known.join(", "))
+            let found = tables.iter().find(|table| id_of(table) == id);
+            let found = found.ok_or_else(|| InheritError::Unknown {
+                id: id.clone(),
+                known: tables.iter().map(id_of).collect(),
             })?;
             if chain.iter().any(|seen| id_of(seen) == id) {
-                return Err(format!("`{id}` is like itself, by way of others"));
+                return Err(InheritError::Circle(id));
             }
             next = inherit::like(found).map(str::to_owned);
             chain.push(found.clone());

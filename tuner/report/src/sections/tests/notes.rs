@@ -1,6 +1,7 @@
 //! A section as somebody would add it: warnings that are only notes, with a heading of their own.
 
 use askama::Template;
+use kilter_render::quoting;
 use kilter_render::table::printable;
 
 use crate::marks;
@@ -47,5 +48,5 @@ fn text(view: &View<'_>) -> String {
 }
 
 fn markdown(view: &View<'_>) -> String {
-    marks::list("Notes", notes(view).into_iter().map(marks::text))
+    marks::list("Notes", notes(view).into_iter().map(quoting::markdown))
 }

@@ -26,6 +26,7 @@ use super::flow::{Extent, Flow};
 use super::messages::Form;
 use super::operands::Operands;
 use super::round::Round;
+use crate::reason::NoOverlap;
 
 /// A benchmark.
 #[derive(Debug)]
@@ -80,9 +81,9 @@ static TABLE: [&Row; 12] = [
 ];
 
 /// The row of a benchmark.
-pub(super) fn row(benchmark: Benchmark) -> Result<&'static Row, String> {
+pub(super) fn row(benchmark: Benchmark) -> Result<&'static Row, NoOverlap> {
     let row = TABLE.iter().copied().find(|row| row.benchmark == benchmark);
-    row.ok_or_else(|| format!("not available: this worker has no benchmark `{}`", benchmark.name()))
+    row.ok_or(NoOverlap::UnknownBenchmark(benchmark.name()))
 }
 
 #[cfg(test)]

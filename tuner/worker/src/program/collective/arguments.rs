@@ -9,6 +9,7 @@ use kilter_protocol::expression::{Attributes, Counts, Layout, Term};
 use super::super::calls::{Blocks, Call};
 use super::super::{Compiler, count, void};
 use super::{Block, Data};
+use crate::reason::{NoProgram, Reason, Unfit};
 
 impl Compiler<'_> {
     /// The block of a rank as this call divides the volume.
@@ -33,12 +34,12 @@ impl Compiler<'_> {
         (send, recv): (*mut u8, *mut u8),
         data: &Data,
         as_bytes: bool,
-    ) -> Result<Call, String> {
+    ) -> Result<Call, Reason> {
         let attributes = term.call.attributes;
         let total: usize = blocks.iter().map(|(_, length)| length).sum();
         let own = blocks[rank].1;
         let Some((input, output)) = Self::shapes(function) else {
-            return Err(self.unfit(term, "it moves no data"));
+            return Err(self.unfit(term, Unfit::NoData));
         };
         let volume = |shape: Shape| match shape {
             Shape::Blocks | Shape::BlocksForEach | Shape::BlocksFromEach => own,
@@ -122,12 +123,12 @@ impl Compiler<'_> {
         bytes: usize,
         packed: bool,
         bytes_only: bool,
-    ) -> Result<(MPI_Datatype, c_int), String> {
+    ) -> Result<(MPI_Datatype, c_int), Reason> {
         if layout != Layout::Contiguous {
             if bytes == 0 {
                 return Ok((constants::byte(), 0));
             }
-            let datatype = self.datatypes.get(layout, bytes).map_err(|error| error.to_string())?;
+            let datatype = self.datatypes.get(layout, bytes)?;
             return Ok((datatype, 1));
         }
         if packed {
@@ -135,25 +136,25 @@ impl Compiler<'_> {
         }
         // Data that is only moved keeps the element's type where it can, as an application's would.
         let whole = bytes.is_multiple_of(self.problem.element.bytes() as usize);
-        self.elements(bytes, bytes_only || !whole)
+        Ok(self.elements(bytes, bytes_only || !whole)?)
     }
 
-    fn check_typed(&self, term: &Term, function: Collective, data: &Data) -> Result<(), String> {
+    fn check_typed(&self, term: &Term, function: Collective, data: &Data) -> Result<(), Reason> {
         let attributes: Attributes = term.call.attributes;
         let allowed = matches!(
             function,
             Collective::Bcast | Collective::Gather | Collective::Scatter | Collective::Allgather
         );
         if !allowed {
-            return Err(self.unfit(
-                term,
-                "strided types are supported for bcast, gather, scatter and allgather",
-            ));
+            return Err(self.unfit(term, Unfit::StridedFunction));
         }
         if attributes.sendtype != data.layout {
             return Err(self.unfit(
                 term,
-                &format!("its data lies as {}, not as {}", data.layout, attributes.sendtype),
+                Unfit::OtherLayout {
+                    lies: data.layout,
+                    named: attributes.sendtype,
+                },
             ));
         }
         Ok(())
@@ -167,7 +168,7 @@ impl Compiler<'_> {
         shape: Shape,
         output: Shape,
         blocks: &[Block],
-    ) -> Result<(), String> {
+    ) -> Result<(), NoProgram> {
         let (rank, root, p) = (self.problem.rank, self.problem.root, blocks.len());
         if function == Collective::Allgatherv && shape == Shape::AtRoot {
             call.send_count = if rank == root { call.recv_blocks.counts[root] } else { 0 };
@@ -206,7 +207,7 @@ impl Compiler<'_> {
                 };
             }
             _ if self.problem.task.counts != Counts::Uniform => {
-                return Err("alltoallv from every rank to every rank has uniform counts".to_owned());
+                return Err(NoProgram::AlltoallvCounts);
             }
             _ => {}
         }
@@ -214,7 +215,7 @@ impl Compiler<'_> {
     }
 
     /// `MPI_IN_PLACE` where the standard puts it.
-    pub(super) fn set_in_place(&mut self, term: &Term, call: &mut Call, function: Collective) -> Result<(), String> {
+    pub(super) fn set_in_place(&mut self, term: &Term, call: &mut Call, function: Collective) -> Result<(), Reason> {
         let in_place = constants::in_place();
         match function {
             Collective::Gather | Collective::Gatherv => {
@@ -229,10 +230,7 @@ impl Compiler<'_> {
             }
             Collective::Allgather | Collective::Allgatherv => call.send = in_place,
             _ => {
-                return Err(self.unfit(
-                    term,
-                    "in place is supported for gather, scatter and allgather and their v-variants",
-                ));
+                return Err(self.unfit(term, Unfit::InPlace));
             }
         }
         Ok(())

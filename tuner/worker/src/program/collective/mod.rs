@@ -17,6 +17,7 @@ use kilter_protocol::task::Functionality;
 use super::step::{Message, Step};
 use super::{Compiler, void};
 use crate::layout::span;
+use crate::reason::{NoProgram, Reason, Unfit};
 
 /// Distribution of the data over the ranks between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles a side that does a collective's task.
-    pub(super) fn collective(&mut self) -> Result<(), String> {
+    pub(super) fn collective(&mut self) -> Result<(), Reason> {
         let target = self.target();
         let Some((input, wanted)) = Self::shapes(target) else {
             return self.barrier();
@@ -82,7 +83,7 @@ impl Compiler<'_> {
             let repeat = self.value(&term.repeat, self.problem.p_ranks)?;
             let is_get = term.call.operation == Operation::Single(Single::Get);
             if repeat != 1 && !is_get {
-                return Err(self.unfit(term, "only calls of the function itself, and gets, are repeated"));
+                return Err(self.unfit(term, Unfit::Repeated));
             }
             match &term.call.operation {
                 Operation::Single(Single::Wait) => {
@@ -90,7 +91,7 @@ impl Compiler<'_> {
                     outstanding = false;
                     continue;
                 }
-                _ if outstanding => return Err(self.unfit(term, "what was started before it needs a `wait`")),
+                _ if outstanding => return Err(self.unfit(term, Unfit::Outstanding)),
                 Operation::Single(Single::Fence) => self.steps.push(Step::Fence),
                 Operation::Single(Single::Get) => data = self.gets(term, repeat, data)?,
                 Operation::Single(Single::Pack) => data = self.pack(term, data)?,
@@ -105,11 +106,11 @@ impl Compiler<'_> {
                     };
                     outstanding = *form != Form::Blocking;
                 }
-                _ => return Err(self.unfit(term, "a message does not belong to a collective")),
+                _ => return Err(self.unfit(term, Unfit::NoCollective)),
             }
         }
         if outstanding {
-            return Err(format!("`{}`: `wait` is missing at the end", self.side));
+            return Err(NoProgram::MissingWait(self.side.to_string()).into());
         }
         self.deliver(data, wanted)
     }
@@ -124,7 +125,7 @@ impl Compiler<'_> {
     }
 
     /// Buffer for the output of a call: the caller's if nothing is left to be done with it, else scratch.
-    fn destination(&mut self, bytes: usize, is_final: bool) -> Result<*mut u8, String> {
+    fn destination(&mut self, bytes: usize, is_final: bool) -> Result<*mut u8, Reason> {
         if is_final {
             Ok(self.memory.recv)
         } else {
@@ -132,7 +133,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn check_size(&self, term: &Term, q_ranks: usize, bytes: usize) -> Result<(), String> {
+    fn check_size(&self, term: &Term, q_ranks: usize, bytes: usize) -> Result<(), Reason> {
         let Some(size) = &term.call.size else { return Ok(()) };
         let value = self.value(size, q_ranks)?;
         if value == bytes {
@@ -140,7 +141,10 @@ impl Compiler<'_> {
         }
         Err(self.unfit(
             term,
-            &format!("its size is {value} bytes, and the data there is {bytes}"),
+            Unfit::Size {
+                bytes: value,
+                data: bytes,
+            },
         ))
     }
 
@@ -152,14 +156,14 @@ impl Compiler<'_> {
         form: Form,
         mut data: Data,
         is_last: bool,
-    ) -> Result<Data, String> {
+    ) -> Result<Data, Reason> {
         let (p_ranks, n_bytes) = (self.problem.p_ranks, self.problem.n_bytes);
         self.check_size(term, p_ranks, n_bytes)?;
         let Held::Everyone(shape) = data.held else {
-            return Err(self.unfit(term, "the data is with the leaders"));
+            return Err(self.unfit(term, Unfit::WithLeaders));
         };
         if data.by_parts {
-            return Err(self.unfit(term, "blocks lie part by part there; end with the call on the parts"));
+            return Err(self.unfit(term, Unfit::ByParts));
         }
         let comm = self
             .groups
@@ -235,18 +239,21 @@ impl Compiler<'_> {
     }
 
     /// The local copy before a call on all ranks; where its input then lies.
-    fn prepare(&mut self, term: &Term, shape: Shape, needed: Shape, data: &Data) -> Result<*mut u8, String> {
+    fn prepare(&mut self, term: &Term, shape: Shape, needed: Shape, data: &Data) -> Result<*mut u8, Reason> {
         let (n_bytes, rank) = (self.problem.n_bytes, self.problem.rank);
         let (begin, length) = self.problem.block(rank);
         let at = data.at;
         let Some(copy) = shape.copied_to(needed) else {
             return Err(self.unfit(
                 term,
-                &format!("it needs its data as {needed:?}, but has it as {shape:?}, and no local copy converts that"),
+                Unfit::Shape {
+                    needs: needed,
+                    has: shape,
+                },
             ));
         };
         if copy != LocalCopy::Nothing && data.layout != Layout::Contiguous {
-            return Err(self.unfit(term, "strided data is only moved as it is; pack it first"));
+            return Err(self.unfit(term, Unfit::NotPacked));
         }
         match copy {
             LocalCopy::Nothing => Ok(at),
@@ -276,23 +283,23 @@ impl Compiler<'_> {
     }
 
     /// Scratch that every run fills with zeros first.
-    fn zeros(&mut self, bytes: usize) -> Result<*mut u8, String> {
+    fn zeros(&mut self, bytes: usize) -> Result<*mut u8, Reason> {
         let at = self.scratch(bytes)?;
         self.steps.push(Step::Zero { at, bytes });
         Ok(at)
     }
 
     /// The root gets every rank's block.
-    fn gets(&mut self, term: &Term, repeat: usize, mut data: Data) -> Result<Data, String> {
+    fn gets(&mut self, term: &Term, repeat: usize, mut data: Data) -> Result<Data, Reason> {
         let p_ranks = self.problem.p_ranks;
         if data.held != Held::Everyone(Shape::Blocks) || data.layout != Layout::Contiguous || repeat != p_ranks {
-            return Err(self.unfit(term, "p gets, of one rank's block each, make a gather"));
+            return Err(self.unfit(term, Unfit::NoGather));
         }
         let Some(size) = &term.call.size else { return Ok(data) };
         let bytes = self.value(size, p_ranks)?;
         let (_, own) = self.problem.block(self.problem.rank);
         if bytes != own {
-            return Err(self.unfit(term, &format!("it gets {bytes} bytes, and a block has {own}")));
+            return Err(self.unfit(term, Unfit::NoBlock { bytes, block: own }));
         }
         self.window = Some((data.at, own));
         if self.is_root() {
@@ -316,18 +323,17 @@ impl Compiler<'_> {
     }
 
     /// Copies the result to where the caller wants it, unless it is there.
-    fn deliver(&mut self, data: Data, wanted: Shape) -> Result<(), String> {
+    fn deliver(&mut self, data: Data, wanted: Shape) -> Result<(), Reason> {
         let Held::Everyone(shape) = data.held else {
-            return Err(format!(
-                "`{}` leaves its data with the leaders; a call on the parts must follow",
-                self.side
-            ));
+            return Err(NoProgram::EndsWithLeaders(self.side.to_string()).into());
         };
         if !shape.contains(wanted) {
-            return Err(format!(
-                "`{}` leaves its data as {shape:?}, but {wanted:?} is wanted, and no local copy converts that",
-                self.side
-            ));
+            return Err(NoProgram::EndsAs {
+                side: self.side.to_string(),
+                has: shape,
+                wanted,
+            }
+            .into());
         }
         let is_bcast_root = self.target() == Collective::Bcast && self.is_root();
         let recv = self.memory.recv;
@@ -339,10 +345,12 @@ impl Compiler<'_> {
             return Ok(());
         }
         if data.layout != self.problem.task.recvtype {
-            return Err(format!(
-                "`{}` leaves its data as {}, but {} is wanted",
-                self.side, data.layout, self.problem.task.recvtype
-            ));
+            return Err(NoProgram::EndsLying {
+                side: self.side.to_string(),
+                lies: data.layout,
+                wanted: self.problem.task.recvtype,
+            }
+            .into());
         }
         let (begin, length) = self.problem.block(self.problem.rank);
         match (self.reordering(), shape, wanted) {

@@ -7,23 +7,21 @@ use super::super::step::Step;
 use super::super::{Compiler, count, void};
 use super::{Data, Held};
 use crate::layout::span;
+use crate::reason::{Reason, Unfit};
 
 impl Compiler<'_> {
-    pub(super) fn pack(&mut self, term: &Term, mut data: Data) -> Result<Data, String> {
+    pub(super) fn pack(&mut self, term: &Term, mut data: Data) -> Result<Data, Reason> {
         let Held::Everyone(shape) = data.held else {
-            return Err(self.unfit(term, "the data is with the leaders"));
+            return Err(self.unfit(term, Unfit::WithLeaders));
         };
         if data.layout == Layout::Contiguous || term.call.attributes.sendtype != data.layout {
-            return Err(self.unfit(term, &format!("the data lies as {}", data.layout)));
+            return Err(self.unfit(term, Unfit::NothingToPack(data.layout)));
         }
         self.check_piece_size(term)?;
         let (pieces, bytes) = self.pieces(shape);
         let packed = self.scratch(pieces * bytes)?;
         if bytes > 0 {
-            let datatype = self
-                .datatypes
-                .get(data.layout, bytes)
-                .map_err(|error| error.to_string())?;
+            let datatype = self.datatypes.get(data.layout, bytes)?;
             for piece in 0..pieces {
                 // SAFETY: both buffers hold that many pieces.
                 let (from, to) = unsafe { (data.at.add(piece * span(data.layout, bytes)), packed.add(piece * bytes)) };
@@ -42,16 +40,19 @@ impl Compiler<'_> {
         Ok(data)
     }
 
-    pub(super) fn unpack(&mut self, term: &Term, mut data: Data) -> Result<Data, String> {
+    pub(super) fn unpack(&mut self, term: &Term, mut data: Data) -> Result<Data, Reason> {
         let layout = self.problem.task.recvtype;
         let Held::Everyone(shape) = data.held else {
-            return Err(self.unfit(term, "the data is with the leaders"));
+            return Err(self.unfit(term, Unfit::WithLeaders));
         };
         if data.layout != Layout::Contiguous || layout == Layout::Contiguous || term.call.attributes.recvtype != layout
         {
             return Err(self.unfit(
                 term,
-                &format!("the data lies as {} and shall lie as {layout}", data.layout),
+                Unfit::NothingToUnpack {
+                    lies: data.layout,
+                    shall: layout,
+                },
             ));
         }
         self.check_piece_size(term)?;
@@ -64,7 +65,7 @@ impl Compiler<'_> {
         }
         let (pieces, bytes) = self.pieces(shape);
         if bytes > 0 {
-            let datatype = self.datatypes.get(layout, bytes).map_err(|error| error.to_string())?;
+            let datatype = self.datatypes.get(layout, bytes)?;
             for piece in 0..pieces {
                 // SAFETY: both buffers hold that many pieces.
                 let (from, to) = unsafe {
@@ -98,7 +99,7 @@ impl Compiler<'_> {
     }
 
     /// A rank packs its block or the whole volume.
-    fn check_piece_size(&self, term: &Term) -> Result<(), String> {
+    fn check_piece_size(&self, term: &Term) -> Result<(), Reason> {
         let Some(size) = &term.call.size else { return Ok(()) };
         let value = self.value(size, self.problem.p_ranks)?;
         let (n, block) = (self.problem.n_bytes, self.problem.n_bytes / self.problem.p_ranks);
@@ -107,7 +108,11 @@ impl Compiler<'_> {
         }
         Err(self.unfit(
             term,
-            &format!("it copies {value} bytes, and the data is {n}, a block {block}"),
+            Unfit::NoPiece {
+                bytes: value,
+                whole: n,
+                block,
+            },
         ))
     }
 }

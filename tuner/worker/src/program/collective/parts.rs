@@ -6,6 +6,7 @@ use kilter_protocol::expression::{Communicator, Form, Term};
 
 use super::super::Compiler;
 use super::{Block, Data, Held};
+use crate::reason::{Reason, Unfit};
 
 impl Compiler<'_> {
     /// A call on parts of the ranks, or on their leaders.
@@ -16,9 +17,9 @@ impl Compiler<'_> {
         form: Form,
         mut data: Data,
         is_last: bool,
-    ) -> Result<Data, String> {
+    ) -> Result<Data, Reason> {
         let Some(group) = self.groups.find(term.call.on) else {
-            return Err(self.unfit(term, "its communicator was not made"));
+            return Err(self.unfit(term, Unfit::NoCommunicator));
         };
         let on_leaders = term.call.on == Communicator::Leaders;
         let (comm, members, place) = (group.comm, group.members.clone(), group.rank);
@@ -62,10 +63,7 @@ impl Compiler<'_> {
             (true, Gather | Gatherv, Held::BlocksAtLeaders) => (Held::Everyone(Shape::AtRoot), n_bytes),
             (true, Collective::Allgatherv, Held::BlocksAtLeaders) => (Held::AllAtLeaders, n_bytes),
             (_, _, held) => {
-                return Err(self.unfit(
-                    term,
-                    &format!("no such call continues from data that is held as {held:?}"),
-                ));
+                return Err(self.unfit(term, Unfit::HeldOtherwise(format!("{held:?}"))));
             }
         };
         let divided = function.has_blocks();
