@@ -33,6 +33,12 @@ impl Cluster {
         }
     }
 
+    /// Its name; hosts are called by it and their number.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+
     /// `command` as the cluster's first host runs it; `library` is a word of the script's `--mpi`.
     #[must_use]
     pub fn inside(&self, command: &Command, library: Option<&str>) -> Command {

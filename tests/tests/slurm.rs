@@ -1,12 +1,16 @@
-//! Inside an allocation of Slurm, on the virtual one that `scripts/virtual-slurm` makes: two nodes are found and measured on.
+//! Inside an allocation of Slurm: real daemons on the hosts of the virtual cluster (`scripts/virtual-slurm`), by mpirun and by srun.
 
 use std::path::Path;
 use std::process::Command;
 
+use kilter_tests::cluster::Cluster;
 use kilter_tests::{cells, in_path, kilter, left_out, report, root, run};
 
 /// Stopped whatever happens; in a directory of its own.
-struct VirtualSlurm<'d>(&'d Path);
+struct VirtualSlurm<'d> {
+    directory: &'d Path,
+    cluster: &'d Cluster,
+}
 
 impl VirtualSlurm<'_> {
     /// `scripts/virtual-slurm WORDS`, ended after five minutes.
@@ -14,8 +18,28 @@ impl VirtualSlurm<'_> {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", "300"]);
         command.arg(root().join("scripts/virtual-slurm")).args(words);
-        command.env("VIRTUAL_SLURM", self.0);
+        command.env("VIRTUAL_SLURM", self.directory);
+        command.env("VIRTUAL_CLUSTER", self.cluster.name());
         command
+    }
+
+    /// A check of one cell in an allocation of all nodes, into `out`.
+    fn check(&self, out: &Path, words: &[&str]) {
+        let mut check = kilter("check", out);
+        check
+            .args(["--mpirun", "mpirun.openmpi", "--guidelines", "GL8", "--sizes", "4096"])
+            .args(["--min-repetitions", "5", "--max-repetitions", "10", "--launches", "2"])
+            .args(words);
+        let mut inside = self.command(&["run"]);
+        inside.arg(check.get_program()).args(check.get_args());
+        for (name, value) in check.get_envs() {
+            match value {
+                Some(value) => inside.env(name, value),
+                None => inside.env_remove(name),
+            };
+        }
+        let output = run(&mut inside, &[0, 1]);
+        println!("{}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
@@ -25,41 +49,47 @@ impl Drop for VirtualSlurm<'_> {
     }
 }
 
-fn a_check_runs_inside_an_allocation_of_two_nodes() {
-    let is_root = nix::unistd::geteuid().is_root();
-    if !is_root || !["slurmctld", "slurmd", "munged"].into_iter().all(in_path) {
-        left_out("no root, or no `slurmctld`, `slurmd` and `munged` in PATH: apt-get install slurm-wlm munge");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let slurm = VirtualSlurm(directory.path());
-    run(&mut slurm.command(&["start", "2"]), &[0]);
-    let out = directory.path().join("out");
-    let mut check = kilter("check", &out);
-    check
-        .args(["--launcher", "slurm", "--mpirun", "mpirun.openmpi", "-n", "2"])
-        // The nodes are one host, whose ranks would find each other's memory.
-        .args(["--mca", "btl=tcp,self", "--guidelines", "GL8", "--sizes", "4096"])
-        .args(["--sync", "barrier", "--min-repetitions", "5", "--max-repetitions", "10"])
-        .args(["--launches", "2", "--quiet"]);
-    let mut inside = slurm.command(&["run"]);
-    inside.arg(check.get_program()).args(check.get_args());
-    for (name, value) in check.get_envs() {
-        match value {
-            Some(value) => inside.env(name, value),
-            None => inside.env_remove(name),
-        };
-    }
-    run(&mut inside, &[0, 1]);
-    let report = report(&out);
-    let launch = report["provenance"]["launch_before"].as_str().unwrap();
-    assert!(launch.contains("srun ") && launch.contains("--ntasks 2"), "{launch}");
-    assert_eq!(report["ranks"], 2);
+/// The launch of a report on so many ranks, all of whose cells were measured.
+fn launch(out: &Path, ranks: u64) -> String {
+    let report = report(out);
+    assert_eq!(report["ranks"], ranks);
     let cells = cells(&report, "GL8", 4096);
     assert!(!cells.is_empty(), "{report:#}");
     for cell in cells {
         assert!(cell["before"]["seconds"].as_f64().unwrap() > 0.0, "{cell:#}");
     }
+    report["provenance"]["launch_before"].as_str().unwrap().to_owned()
 }
 
-kilter_tests::cases![a_check_runs_inside_an_allocation_of_two_nodes,];
+fn hosts_and_layouts_are_found_in_an_allocation() {
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root || !["slurmctld", "slurmd", "munged"].into_iter().all(in_path) {
+        left_out("no root, or no `slurmctld`, `slurmd` and `munged` in PATH: apt-get install slurm-wlm munge");
+        return;
+    }
+    let Some(cluster) = Cluster::up("2") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let slurm = VirtualSlurm {
+        directory: directory.path(),
+        cluster: &cluster,
+    };
+    run(&mut slurm.command(&["start", "--cluster", "2"]), &[0]);
+    // Told nothing: a rank on each host, and one on each CPU. Where ranks lie otherwise, the command fails.
+    let out = directory.path().join("found");
+    slurm.check(&out, &[]);
+    for (layout, ranks, per_node) in [("2x1", 2, 1), ("2x2", 4, 2)] {
+        let launch = launch(&out.join(layout), ranks);
+        assert!(launch.contains(&format!("--map-by ppr:{per_node}:node")), "{launch}");
+        assert!(!launch.contains("--oversubscribe"), "{launch}");
+    }
+    // The same ranks, started by srun.
+    let out = directory.path().join("srun");
+    slurm.check(&out, &["--launcher", "slurm", "-n", "2", "--quiet"]);
+    let launch = launch(&out, 2);
+    assert!(
+        launch.contains("srun ") && launch.contains("--nodes 2 --ntasks-per-node 1 --ntasks 2"),
+        "{launch}"
+    );
+}
+
+kilter_tests::cases![hosts_and_layouts_are_found_in_an_allocation,];
