@@ -8,6 +8,24 @@ use kilter_render::format;
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 use kilter_tune as tune;
 
+/// The cost of a command in a line, before it begins: what is measured, in how many launches, minutes and, on several nodes, node-hours.
+pub(super) fn estimate(options: &Options, plan: &Plan) -> String {
+    let nodes = options.layout.map_or(options.slots.len(), |layout| layout.nodes).max(1);
+    let seconds = options.budget_seconds;
+    let minutes = format!("up to {:.1} minutes (--budget)", seconds / 60.0);
+    let of_nodes = if nodes > 1 {
+        let hours = nodes as f64 * seconds / 3600.0;
+        format!(" on {nodes} nodes, {hours:.1} node-hours")
+    } else {
+        String::new()
+    };
+    format!(
+        "{} with {}: {minutes}{of_nodes}",
+        format::count(plan.subjects().len(), "side"),
+        format::count(options.ranks, "rank")
+    )
+}
+
 /// The plan in words.
 pub(super) fn text(options: &Options, command: &str, plan: &Plan) -> String {
     let mut out = String::new();
@@ -76,6 +94,34 @@ mod tests {
             command,
             &Plan::within(&wanted, &options.scope(), options.place()),
         )
+    }
+
+    #[test]
+    fn the_cost_of_several_nodes_is_said_in_node_hours() {
+        let typed = cli::Cli::try_parse_from([
+            "kilter",
+            "check",
+            "--guidelines",
+            "GL8",
+            "--sizes",
+            "8,1024",
+            "-n",
+            "128",
+        ])
+        .unwrap();
+        let cli::Command::Check(typed) = typed.command else {
+            panic!("no check")
+        };
+        let mut options = crate::options::measuring(typed.measure).unwrap();
+        let wanted = guideline::select(&guideline::load_embedded().unwrap(), &options.guidelines).unwrap();
+        let plan = Plan::within(&wanted, &options.scope(), options.place());
+        options.slots = vec![128];
+        assert_eq!(
+            estimate(&options, &plan),
+            "4 sides with 128 ranks: up to 10.0 minutes (--budget)"
+        );
+        options.layout = Some("8x16".parse().unwrap());
+        assert!(estimate(&options, &plan).ends_with("up to 10.0 minutes (--budget) on 8 nodes, 1.3 node-hours"));
     }
 
     #[test]

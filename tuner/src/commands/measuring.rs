@@ -183,6 +183,9 @@ pub(super) fn begin<'a>(
         (template, programs),
     );
     context.plugins = plugins;
+    if !context.plan.subjects().is_empty() {
+        context.progress.note(&dry_run::estimate(options, &context.plan));
+    }
     if let Some(measuring) = &context.site.library.measuring {
         let set = measuring
             .environment

@@ -52,6 +52,30 @@ pub struct Limits {
     pub finish_seconds: f64,
 }
 
+impl Limits {
+    /// Seconds from a launch to its start line on a few ranks, beside those of silence.
+    const START_SECONDS: f64 = 20.0;
+    /// Seconds that each rank adds to that: 3,000 ranks get two and a half minutes more.
+    const START_SECONDS_PER_RANK: f64 = 0.05;
+    /// A start may take so many times as long as the usual one here: file systems and launchers have slow minutes.
+    const STARTS: f64 = 10.0;
+    /// Seconds of silence that each rank adds: rank 0 says nothing within a call, and one call of thousands of ranks takes long.
+    const SILENT_SECONDS_PER_RANK: f64 = 0.01;
+
+    /// Those of a job of so many ranks, where `stall_seconds` of silence are allowed on a few, and a job usually starts within `start_seconds`, if
+    /// any has started.
+    #[must_use]
+    pub fn of_job(stall_seconds: f64, ranks: usize, start_seconds: Option<f64>) -> Limits {
+        let stall = stall_seconds + Limits::SILENT_SECONDS_PER_RANK * ranks as f64;
+        let start = stall_seconds + Limits::START_SECONDS + Limits::START_SECONDS_PER_RANK * ranks as f64;
+        Limits {
+            start_seconds: start.max(Limits::STARTS * start_seconds.unwrap_or(0.0)),
+            stall_seconds: stall,
+            finish_seconds: stall,
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {

@@ -103,6 +103,10 @@ impl<'a> Jobs<'a> {
     /// A launcher's template that cannot express the setup.
     pub fn session(&self, key: &str, setup: &Setup, noise: bool) -> anyhow::Result<Session<'_>> {
         let compares_bits = self.site.options.limits.reproducible && setup.compares_bits;
+        let Options {
+            stall_seconds, ranks, ..
+        } = *self.site.options;
+        let limits = Limits::of_job(stall_seconds, ranks, self.budget.start_seconds());
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,
@@ -115,7 +119,7 @@ impl<'a> Jobs<'a> {
                 .site
                 .environment_to_read([read(&setup.environment), read(&setup.expected_environment)].concat()),
             noise_repetitions: if noise && !self.site.options.is_exact() { 50 } else { 0 },
-            idle_seconds: self.site.options.stall_seconds.max(30.0),
+            idle_seconds: limits.stall_seconds.max(30.0),
             sync: self.site.options.sync,
             cache: self.site.options.cache,
             settings: self.site.library.switching.acts,
@@ -129,11 +133,6 @@ impl<'a> Jobs<'a> {
             clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;
-        let limits = Limits {
-            start_seconds: self.site.options.stall_seconds + 20.0,
-            stall_seconds: self.site.options.stall_seconds,
-            finish_seconds: self.site.options.stall_seconds,
-        };
         let spec = JobSpec {
             key: key.to_owned(),
             command,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use kilter_bench::launch::{SessionError, files, interrupt};
+use kilter_bench::launch::{Limits, SessionError, files, interrupt};
 use kilter_bench::progress::Progress;
 use kilter_protocol::verifying::{Line, Request};
 
@@ -15,9 +15,6 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Time that a job gets to end once it was told to.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// Seconds that a job may take to start, in addition to the limit of one run.
-const START_SECONDS: f64 = 20.0;
 
 /// The run that was announced last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +93,7 @@ fn run_once(
         .bench
         .start(&command, &kilter_bench::store::unique(), output)?;
     progress.phase(&format!("verify on {ranks} rank(s)"), 0);
+    let limits = Limits::of_job(options.stall_seconds, ranks, None);
     let mut announced: Option<Announced> = None;
     let clock = launching.bench.clock();
     let mut since = clock.now();
@@ -117,7 +115,11 @@ fn run_once(
         if ended {
             break None;
         }
-        let limit = options.stall_seconds + if announced.is_some() { 0.0 } else { START_SECONDS };
+        let limit = if announced.is_some() {
+            limits.stall_seconds
+        } else {
+            limits.start_seconds
+        };
         if clock.since(since).as_secs_f64() > limit {
             break Some(limit);
         }

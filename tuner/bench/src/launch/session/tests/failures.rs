@@ -141,3 +141,15 @@ fn nonsense_in_the_report_is_named_by_file_and_line_and_ends_the_job() {
         site.nobody_is_left();
     }
 }
+
+/// 3,000 ranks over a batch system's launcher, and a file system in a slow minute.
+#[test]
+fn limits_grow_with_ranks_and_with_the_starts_so_far() {
+    let few = Limits::of_job(20.0, 2, None);
+    assert!((few.start_seconds - 40.1).abs() < 1e-9 && few.stall_seconds < 20.1);
+    let many = Limits::of_job(20.0, 3000, None);
+    assert!((many.start_seconds - 190.0).abs() < 1e-9 && (many.stall_seconds - 50.0).abs() < 1e-9);
+    assert_eq!(many.finish_seconds, many.stall_seconds);
+    assert!(Limits::of_job(20.0, 2, Some(1.0)).start_seconds < 41.0);
+    assert!((Limits::of_job(20.0, 2, Some(15.0)).start_seconds - 150.0).abs() < 1e-9);
+}
