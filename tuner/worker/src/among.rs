@@ -6,6 +6,7 @@ use kilter_protocol::plan::{Among, Implementation, Item};
 
 use crate::control::Control;
 use crate::implementation::{self, How, Recipe};
+use crate::irregular;
 use crate::place::Place;
 use crate::program::groups;
 
@@ -70,7 +71,10 @@ impl Members {
             root: *root,
             ..place
         };
-        let mut recipe = implementation::recipe(&inner, place)?;
+        let mut recipe = match &among.blocks {
+            Some(blocks) => irregular::recipe(&inner, blocks, place)?,
+            None => implementation::recipe(&inner, place)?,
+        };
         let is_barrier = item.task.collective() == Some(Collective::Barrier);
         if is_barrier
             && matches!(&inner.implementation, Implementation::Expression { text } if text == Collective::Barrier.name())
@@ -152,6 +156,7 @@ mod tests {
         Among {
             members: members.to_vec(),
             root,
+            blocks: None,
             implementation: Implementation::Expression {
                 text: "bcast(n)".to_owned(),
             },

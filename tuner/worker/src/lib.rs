@@ -44,6 +44,7 @@ mod fit;
 mod hash;
 mod images;
 mod implementation;
+mod irregular;
 mod layout;
 mod lead;
 mod line;

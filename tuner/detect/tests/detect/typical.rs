@@ -4,11 +4,12 @@ use kilter_detect::detect;
 use kilter_detect::model::finding::Collective;
 use kilter_detect::model::trace::{Kind, Trace};
 use kilter_detect::typical::{NoSchedule, Typical, Volume, typical};
+use kilter_protocol::plan::Blocks;
 use kilter_protocol::schedule::{ScheduleError, Step};
 
 use crate::findings::only;
 use crate::fixture::{Rank, on_part, on_world};
-use crate::patterns::broadcast;
+use crate::patterns::{broadcast, variants};
 
 fn of(trace: &Trace) -> Result<Typical, NoSchedule> {
     typical(trace, only(&detect(trace)))
@@ -73,6 +74,82 @@ fn blocks_have_the_length_that_the_data_show() {
     assert_eq!(finding.collective, Collective::Scatter);
     let one = typical(&trace, finding).unwrap();
     assert_eq!((&one.volume, one.is_shown), (&Volume::Blocks(400), true));
+}
+
+/// Each rank sends each other one a block of a length of its own.
+fn exchange_of_lengths(rank: &mut Rank) {
+    let bytes = |from: u32, to: u32| 96 + 40 * from as usize + 8 * to as usize;
+    let (at, came) = (|to: u32| to as usize * 4096, |from: u32| 100_000 + from as usize * 4096);
+    for time in 0..3 {
+        for places in 1..rank.size {
+            let (to, from, own) = (rank.after(places), rank.before(places), rank.rank);
+            rank.fill(at(to)..at(to) + bytes(own, to), 10 * time + u64::from(to));
+            rank.send(to, 1, at(to)..at(to) + bytes(own, to));
+            rank.receive(from, 1, came(from)..came(from) + bytes(from, own));
+        }
+    }
+}
+
+/// Every block, each of a length of its own, goes round a ring.
+fn allgather_of_lengths(rank: &mut Rank) {
+    let begin = |one: u32| (one * (one + 19) * 250) as usize;
+    for time in 0..3 {
+        let range = |one: u32| begin(one)..begin(one + 1);
+        rank.fill(range(rank.rank), time);
+        for step in 0..rank.size - 1 {
+            let posted = rank.post(rank.before(1), 1, range(rank.before(step + 1)));
+            rank.send(rank.after(1), 1, range(rank.before(step)));
+            rank.wait(posted);
+        }
+    }
+}
+
+#[test]
+fn blocks_that_differ_have_a_length_for_each_rank_or_pair() {
+    let lengths = |program: &dyn Fn(&mut Rank)| {
+        let trace = on_world(4, program);
+        let detection = detect(&trace);
+        let finding = only(&detection);
+        assert!(finding.varies(), "{finding:?}");
+        let one = typical(&trace, finding).unwrap();
+        assert!(one.is_shown);
+        match one.volume {
+            Volume::Varied(blocks) => blocks,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        lengths(&variants::gather_of_lengths),
+        Blocks::Listed(vec![24, 0, 40, 48])
+    );
+    assert_eq!(
+        lengths(&variants::scatter_of_lengths),
+        Blocks::Listed(vec![0, 32, 40, 48])
+    );
+    assert_eq!(
+        lengths(&allgather_of_lengths),
+        Blocks::Listed(vec![5000, 5500, 6000, 6500])
+    );
+    let row = |from: u64| {
+        let length = |to: u64| if from == to { 0 } else { 96 + 40 * from + 8 * to };
+        (0..4).map(length).collect::<Vec<u64>>()
+    };
+    let pairs = (0..4).map(row).collect();
+    assert_eq!(lengths(&exchange_of_lengths), Blocks::Pairs(pairs));
+}
+
+#[test]
+fn blocks_whose_lengths_are_hidden_by_copies_are_refused() {
+    // Data that do not lie in one piece have no address: what is sent on may be anything.
+    let program = |rank: &mut Rank| {
+        rank.is_packed = true;
+        allgather_of_lengths(rank);
+    };
+    let trace = on_world(4, &program);
+    let detection = detect(&trace);
+    let finding = only(&detection);
+    assert!(finding.varies(), "{finding:?}");
+    assert_eq!(typical(&trace, finding), Err(NoSchedule::UnknownBlocks));
 }
 
 /// A send that goes on after its call is started and completed, where the trace says that it was.
