@@ -124,6 +124,7 @@ impl Subject {
                 members: self.typical.members.clone(),
                 root: self.typical.root,
                 blocks: self.blocks.clone().filter(|_| takes_counts),
+                element: self.typical.element,
                 implementation,
             }))
         };
@@ -304,6 +305,7 @@ fn conclude(
                 ended_by_budget,
                 schedule_seconds: replacements[0].comparison.seconds,
                 is_shown: subject.typical.is_shown,
+                combined: subject.typical.element.map(|element| element.combined().to_owned()),
                 replacements,
                 failed: subject.failed,
             })),

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use kilter_detect::Detection;
 use kilter_detect::model::proof::{Measured, Proof};
-use kilter_tests::program;
+use kilter_tests::{program, root};
 
 use crate::dropin::job::Mpi;
 
@@ -63,10 +63,11 @@ fn collectives_by_hand_are_measured_beside_their_replacements() {
 }
 
 fn on(mpi: Mpi) {
+    let include = format!("-I{}", root().join("plugins/tracer/include").display());
     let built = mpi.built(
         "mpicc",
         "../tracer/measured.c",
-        &["-std=c11", "-O1", "-g"],
+        &["-std=c11", "-O1", "-g", &include],
         "tracer_measured",
     );
     let folder = tempfile::tempdir().unwrap();
@@ -85,7 +86,7 @@ fn on(mpi: Mpi) {
         "--launches",
         "2",
         "--max-repetitions",
-        "10",
+        "4",
         "--quiet",
         "--seed",
         "7",
@@ -93,10 +94,11 @@ fn on(mpi: Mpi) {
     let output = kilter(folder.path(), &[&measure[..], &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(1), "{mpi:?}: {output:?}");
     let detection: Detection = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(detection.findings.len(), 2, "{mpi:?}: {}", said(&output));
+    assert_eq!(detection.findings.len(), 3, "{mpi:?}: {}", said(&output));
     for (function, algorithm, bytes) in [
         ("MPI_Bcast", "bcast.", 1 << 18),
         ("MPI_Gatherv", "gatherv.", 3000 + 6000),
+        ("MPI_Reduce", "reduce.", 8000),
     ] {
         let (proof, names) = measured(&detection, function);
         assert!(
@@ -114,6 +116,8 @@ fn on(mpi: Mpi) {
             "{mpi:?}: {proof:?}"
         );
     }
+    let combined = measured(&detection, "MPI_Reduce").0.combined.as_deref();
+    assert_eq!(combined, Some("MPI_SUM of MPI_DOUBLE"));
     is_stored(&folder.path().join("kilter-out/kilter.db"));
 
     // Words are no library's.

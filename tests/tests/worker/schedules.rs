@@ -1,8 +1,8 @@
 //! Schedules of messages, and items on a part of the ranks: repeated with right data, and refused where they make no sense.
 
 use kilter_algorithms::{Collective, registry};
-use kilter_protocol::plan::{Among, Block, Blocks, Implementation, Item};
-use kilter_protocol::schedule::{Message, Schedule, Step};
+use kilter_protocol::plan::{Among, Block, Blocks, Element, Implementation, Item};
+use kilter_protocol::schedule::{Combination, Message, Schedule, Step};
 use kilter_protocol::task::Task;
 
 use crate::worker::job::{Finished, Job, block, item};
@@ -80,6 +80,30 @@ fn central_barrier(ranks: u32, lets_go: bool) -> Schedule {
     schedule
 }
 
+/// Every rank sends its numbers to the last one, which adds what comes to its own.
+fn linear_reduce(ranks: u32, bytes: u64) -> Schedule {
+    let root = ranks - 1;
+    let sum = Combination {
+        from_at: 0,
+        to_at: bytes,
+        bytes,
+    };
+    Schedule {
+        memory: vec![2 * bytes; ranks as usize],
+        messages: (0..root).map(|from| message(from, root, bytes, bytes, 0)).collect(),
+        steps: (0..ranks)
+            .map(|rank| {
+                if rank < root {
+                    return vec![Step::Send(rank)];
+                }
+                (0..root)
+                    .flat_map(|from| [Step::Receive(from), Step::Combine(sum)])
+                    .collect()
+            })
+            .collect(),
+    }
+}
+
 fn by(id: &str, task: impl Into<Task>, bytes: u64, implementation: Implementation) -> Item {
     Item {
         implementation,
@@ -92,6 +116,7 @@ fn among(members: &[u32], root: u32, implementation: Implementation) -> Implemen
         members: members.to_vec(),
         root,
         blocks: None,
+        element: None,
         implementation,
     }))
 }
@@ -108,6 +133,7 @@ fn with_counts(
         members: members.to_vec(),
         root: 1,
         blocks: Some(blocks.clone()),
+        element: None,
         implementation,
     };
     by(id, collective, blocks.bytes(), Implementation::Among(Box::new(part)))
@@ -215,6 +241,33 @@ fn a_part_of_the_ranks_measures_while_the_others_wait() {
     assert_measured(&finished, &blocks);
 }
 
+/// Numbers of each type, and bytes: each side combines what the item says, whatever the job combines.
+fn ranks_combine_what_messages_bring() {
+    let of = |element: Element| {
+        let part = |id: &str, implementation| {
+            let part = Among {
+                members: vec![2, 0, 1],
+                root: 2,
+                blocks: None,
+                element: Some(element),
+                implementation,
+            };
+            by(id, Collective::Reduce, 8000, Implementation::Among(Box::new(part)))
+        };
+        block(
+            element.name(),
+            vec![
+                part("by hand", Implementation::Schedule(linear_reduce(3, 8000))),
+                part("library", expression("reduce(n)")),
+                part("row", row("reduce.binomial")),
+            ],
+        )
+    };
+    let blocks = Element::ALL.map(of);
+    let finished = Job::new(3).run_well(&blocks);
+    assert_measured(&finished, &blocks);
+}
+
 /// The library's call and each of Kilter's algorithms, with counts of which some are nothing, on all ranks and on a part.
 fn blocks_of_different_lengths_are_those_of_the_plan() {
     let listed = [
@@ -303,5 +356,6 @@ kilter_tests::cases![
     schedules_are_repeated_beside_the_collective,
     a_part_of_the_ranks_measures_while_the_others_wait,
     blocks_of_different_lengths_are_those_of_the_plan,
+    ranks_combine_what_messages_bring,
     what_makes_no_sense_is_refused_and_the_rest_goes_on,
 ];

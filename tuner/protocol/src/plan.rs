@@ -92,7 +92,7 @@ pub enum Root {
 }
 
 /// Type of an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Element {
     /// `MPI_BYTE`, combined by `MPI_BOR`.
@@ -118,6 +118,17 @@ impl Element {
             Element::Int => "int",
             Element::Float => "float",
             Element::Double => "double",
+        }
+    }
+
+    /// Operator and type as MPI calls them.
+    #[must_use]
+    pub const fn combined(self) -> &'static str {
+        match self {
+            Element::Byte => "MPI_BOR of MPI_BYTE",
+            Element::Int => "MPI_SUM of MPI_INT",
+            Element::Float => "MPI_SUM of MPI_FLOAT",
+            Element::Double => "MPI_SUM of MPI_DOUBLE",
         }
     }
 
@@ -214,6 +225,9 @@ pub struct Among {
     /// Blocks of the members, where they differ in length; the item's volume is then [`Blocks::bytes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
+    /// Element of data that is combined, where it is not that of [`Header::element`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<Element>,
     /// How.
     pub implementation: Implementation,
 }

@@ -165,6 +165,91 @@ fn blocks_that_differ_in_length_are_measured_with_their_counts() {
     assert!(with_counts.count() >= 2, "{all:?}");
 }
 
+/// Numbers, 1000 doubles each, that every rank sends to rank 0, which shows its own and the sum.
+fn reductions() -> Trace {
+    let mut trace = gathers([8000; 3]);
+    trace.events.iter_mut().for_each(Vec::clear);
+    let numbers = |number: f64| {
+        let mut one = payload(8000, number.to_bits());
+        one.prefix[..8].copy_from_slice(&number.to_le_bytes());
+        one.prefix[8..].copy_from_slice(&(number * 3.0).to_le_bytes());
+        one
+    };
+    let mut now_ns = 0;
+    for time in 0..TIMES {
+        let own = |rank: u32| (f64::from(rank) * 1.37 + time as f64 * 0.71).sin();
+        let mut put = |rank: u32, site, mut kind| {
+            now_ns += 1000;
+            if let Kind::Receive { posted_ns, .. } = &mut kind {
+                *posted_ns = now_ns;
+            }
+            trace.events[rank as usize].push(Event {
+                begin_ns: now_ns,
+                end_ns: now_ns + 500,
+                site,
+                kind,
+            });
+        };
+        let to_self = |number| Kind::ToSelf {
+            communicator: 0,
+            payload: numbers(number),
+        };
+        let mut sum = own(0);
+        put(0, 0, to_self(sum));
+        for rank in 1..RANKS {
+            let mine = numbers(own(rank));
+            put(
+                rank,
+                0,
+                Kind::Send {
+                    communicator: 0,
+                    to: 0,
+                    tag: 0,
+                    payload: mine.clone(),
+                    completed_ns: None,
+                },
+            );
+            put(
+                0,
+                1,
+                Kind::Receive {
+                    communicator: 0,
+                    from: rank,
+                    tag: 0,
+                    payload: mine,
+                    posted_ns: 0,
+                },
+            );
+            sum += own(rank);
+        }
+        put(0, 0, to_self(sum));
+        now_ns += 100_000;
+    }
+    trace
+}
+
+#[test]
+fn a_reduction_is_measured_with_what_its_sides_combine() {
+    let library = ScriptedLibrary::new().row("reduce.binomial", |_, usual| 0.1 * usual);
+    let (_directory, site) = site(library);
+    let trace = reductions();
+    let (detection, ..) = site.prove(&trace, &kilter_detect::detect(&trace), &[]).unwrap();
+    let Some(Proof::Measured(measured)) = &detection.findings[0].proof else {
+        panic!("{detection:#?}");
+    };
+    let names: Vec<&str> = measured.replacements.iter().map(|side| side.name.as_str()).collect();
+    assert_eq!(names, ["MPI_Reduce", "reduce.binomial"]);
+    assert_eq!((measured.bytes, measured.is_shown), (8000, true));
+    assert_eq!(measured.combined.as_deref(), Some("MPI_SUM of MPI_DOUBLE"));
+    let store = rusqlite::Connection::open(site.database()).unwrap();
+    let count = |text: &str| -> i64 {
+        let query = "SELECT count(*) FROM items WHERE description LIKE '%' || ?1 || '%'";
+        store.query_row(query, [text], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(count("\"combine\""), 1, "the messages alone have combinations as steps");
+    assert!(count("\"element\":\"double\"") >= 3, "all sides combine doubles");
+}
+
 /// What is measured for broadcasts of these sizes, the number of jobs, and seconds.
 fn proven_at(site: &Site, sizes: &[u64], arguments: &str) -> (Detection, u64, f64) {
     let trace = broadcasts(sizes);

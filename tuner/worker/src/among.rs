@@ -69,6 +69,7 @@ impl Members {
             rank: position.unwrap_or(0),
             p_ranks: members.len(),
             root: *root,
+            element: among.element.unwrap_or(place.element),
             ..place
         };
         let mut recipe = match &among.blocks {
@@ -157,6 +158,7 @@ mod tests {
             members: members.to_vec(),
             root,
             blocks: None,
+            element: None,
             implementation: Implementation::Expression {
                 text: "bcast(n)".to_owned(),
             },

@@ -12,6 +12,7 @@ use kilter_protocol::expression::{Counts, Layout};
 use kilter_protocol::plan::Element;
 use kilter_protocol::task::{Functionality, Task};
 
+use crate::element;
 use crate::layout::View;
 
 /// A call as one rank sees it.
@@ -256,14 +257,7 @@ impl Problem {
 
     /// Byte `i` of the combined inputs of a range of ranks.
     fn combined(&self, ranks: Range<usize>, i: usize) -> u8 {
-        let size = self.element.bytes() as usize;
-        let sum = || closed_form::sum_of_small_numbers(ranks.clone(), self.slice, i / size);
-        match self.element {
-            Element::Byte => closed_form::or_of_bits(ranks, self.p_ranks, self.slice, i),
-            Element::Int => sum().to_ne_bytes()[i % size],
-            Element::Float => (sum() as f32).to_ne_bytes()[i % size],
-            Element::Double => f64::from(sum()).to_ne_bytes()[i % size],
-        }
+        element::combined(self.element, ranks, (self.p_ranks, self.slice), i)
     }
 }
 
@@ -381,26 +375,7 @@ mod tests {
         }
 
         fn combine(&self, lower: &[u8], upper: &mut [u8]) {
-            fn each<const SIZE: usize>(
-                lower: &[u8],
-                upper: &mut [u8],
-                of: impl Fn([u8; SIZE], [u8; SIZE]) -> [u8; SIZE],
-            ) {
-                let elements = lower.as_chunks::<SIZE>().0.iter();
-                elements.zip(upper.as_chunks_mut().0).for_each(|(a, b)| *b = of(*a, *b));
-            }
-            match self.0.element {
-                Element::Byte => each(lower, upper, |[a], [b]| [a | b]),
-                Element::Int => each(lower, upper, |a, b| {
-                    (i32::from_ne_bytes(a) + i32::from_ne_bytes(b)).to_ne_bytes()
-                }),
-                Element::Float => each(lower, upper, |a, b| {
-                    (f32::from_ne_bytes(a) + f32::from_ne_bytes(b)).to_ne_bytes()
-                }),
-                Element::Double => each(lower, upper, |a, b| {
-                    (f64::from_ne_bytes(a) + f64::from_ne_bytes(b)).to_ne_bytes()
-                }),
-            }
+            element::combine(self.0.element, lower, upper);
         }
     }
 

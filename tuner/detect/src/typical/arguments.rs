@@ -119,7 +119,7 @@ fn everyone_knows_of_all(schedule: &Schedule) -> bool {
                 let arrives = |number: u32| schedule.messages[number as usize].to as usize == rank;
                 match step {
                     Step::Send(number) | Step::Start(number) => carried[*number as usize] = Some(known[rank].clone()),
-                    Step::Post(_) => {}
+                    Step::Post(_) | Step::Combine(_) => {}
                     Step::Receive(_) | Step::Complete(_) => {
                         let mut numbers = step.messages().iter().filter(|number| arrives(**number));
                         if numbers.any(|number| carried[*number as usize].is_none()) {

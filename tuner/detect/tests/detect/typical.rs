@@ -2,14 +2,14 @@
 
 use kilter_detect::detect;
 use kilter_detect::model::finding::Collective;
-use kilter_detect::model::trace::{Kind, Trace};
+use kilter_detect::model::trace::{Class, Kind, Trace};
 use kilter_detect::typical::{NoSchedule, Typical, Volume, typical};
-use kilter_protocol::plan::Blocks;
-use kilter_protocol::schedule::{ScheduleError, Step};
+use kilter_protocol::plan::{Blocks, Element};
+use kilter_protocol::schedule::{Schedule, ScheduleError, Step};
 
 use crate::findings::only;
 use crate::fixture::{Rank, on_part, on_world};
-use crate::patterns::{broadcast, variants};
+use crate::patterns::{broadcast, reduction, variants};
 
 fn of(trace: &Trace) -> Result<Typical, NoSchedule> {
     typical(trace, only(&detect(trace)))
@@ -168,6 +168,89 @@ fn sends_that_do_not_block_are_completed_when_they_were() {
         "{:?}",
         steps[0]
     );
+}
+
+/// Combinations of each rank.
+fn combinations(schedule: &Schedule) -> Vec<usize> {
+    let of = |steps: &Vec<Step>| steps.iter().filter(|step| matches!(step, Step::Combine(_))).count();
+    schedule.steps.iter().map(of).collect()
+}
+
+#[test]
+fn a_message_that_brings_a_part_is_combined_once_and_a_result_never() {
+    use Collective::{Allreduce, Reduce, Scan};
+    type Pattern = fn(&mut Rank);
+    let cases: [(Collective, Pattern, [usize; 4]); 7] = [
+        (Reduce, reduction::linear_shown, [3, 0, 0, 0]),
+        (Reduce, reduction::tree_shown, [2, 0, 1, 0]),
+        (Reduce, reduction::chain_shown, [1, 1, 1, 0]),
+        (Allreduce, reduction::allreduce_linear_shown, [3, 0, 0, 0]),
+        (Allreduce, reduction::allreduce_recursive_doubling, [2, 2, 2, 2]),
+        (Scan, reduction::scan_chain_shown, [0, 1, 1, 1]),
+        (Scan, reduction::scan_doubling, [0, 1, 2, 2]),
+    ];
+    for (collective, program, wanted) in cases {
+        let trace = on_world(4, &program);
+        let detection = detect(&trace);
+        let finding = only(&detection);
+        assert_eq!(finding.collective, collective);
+        let one = typical(&trace, finding).unwrap();
+        assert_eq!(combinations(&one.schedule), wanted, "{collective:?}");
+        assert_eq!(
+            (&one.volume, one.is_shown, one.element),
+            (&Volume::Whole(32), true, Some(Element::Double)),
+            "{collective:?}"
+        );
+    }
+}
+
+/// Each rank gives a bit where it sends from first.
+#[test]
+fn combinations_make_the_result_of_what_ranks_send() {
+    for (program, wanted) in [
+        (
+            reduction::allreduce_recursive_doubling as fn(&mut Rank),
+            [15, 15, 15, 15],
+        ),
+        (reduction::allreduce_linear_shown, [15, 15, 15, 15]),
+        (reduction::scan_chain_shown, [1, 3, 7, 7]),
+    ] {
+        let schedule = of(&on_world(4, &program)).unwrap().schedule;
+        let mut memories: Vec<Vec<u8>> = schedule.memory.iter().map(|bytes| vec![0; *bytes as usize]).collect();
+        for rank in 0..4 {
+            if let Some(first) = schedule.messages.iter().find(|one| one.from == rank) {
+                memories[rank as usize][first.from_at as usize] = 1 << rank;
+            }
+        }
+        let mut or = |from: &[u8], to: &mut [u8]| to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+        schedule.carry_out(&mut memories, &mut or).unwrap();
+        let most = memories.iter().map(|memory| memory.iter().copied().max().unwrap());
+        assert_eq!(most.collect::<Vec<u8>>(), wanted);
+    }
+}
+
+#[test]
+fn numbers_without_an_element_of_the_worker_are_bytes() {
+    let trace = on_world(4, &reduction::allreduce_recursive_doubling);
+    let detection = detect(&trace);
+    let mut other = trace.clone();
+    for event in other.events.iter_mut().flatten() {
+        if let Kind::Send { payload, .. } = &mut event.kind {
+            (payload.class, payload.element_bytes) = (Class::Complex, 16);
+        }
+    }
+    let one = typical(&other, only(&detection)).unwrap();
+    assert_eq!(one.element, Some(Element::Byte));
+}
+
+#[test]
+fn a_finding_without_occurrences_or_with_a_foreign_root_is_refused() {
+    let trace = on_world(4, &broadcast::flat);
+    let mut finding = only(&detect(&trace)).clone();
+    finding.instances.iter_mut().for_each(|one| one.root = Some(9));
+    assert_eq!(typical(&trace, &finding), Err(NoSchedule::NoRoot));
+    finding.instances.clear();
+    assert_eq!(typical(&trace, &finding), Err(NoSchedule::Nothing));
 }
 
 #[test]
