@@ -9,13 +9,13 @@ use kilter_algorithms::{Collective, registry};
 use kilter_bench::launch::SessionError;
 use kilter_bench::launch::session::BlockOutcome;
 use kilter_detect::Trace;
-use kilter_detect::model::finding::{self, Detection, Finding};
+use kilter_detect::model::finding::{Detection, Finding};
 use kilter_detect::model::proof::{Measured, Proof, Side};
 use kilter_detect::typical::{NoSchedule, Typical, Volume, typical};
 use kilter_model::plan::derived_seed;
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::Fault;
-use kilter_protocol::plan::{Among, Block, Implementation, Item, Repetitions};
+use kilter_protocol::plan::{Among, Block, Blocks, Implementation, Item, Repetitions};
 use kilter_search::context::Jobs;
 use kilter_stats::describe::interquartile_range;
 use kilter_stats::sample::Sample;
@@ -36,6 +36,8 @@ struct Subject {
     finding: usize,
     collective: Collective,
     bytes: u64,
+    /// Blocks of the collective, where they differ in length.
+    blocks: Option<Blocks>,
     typical: Typical,
     /// Kilter's algorithms that still run.
     rows: Vec<&'static str>,
@@ -50,12 +52,9 @@ enum NotMeasured {
     /// No occurrence of it is a schedule.
     #[error(transparent)]
     NoSchedule(#[from] NoSchedule),
-    /// The collective combines data, which messages do not say how.
-    #[error("MPI_{0} is not repeated")]
-    Combines(&'static str),
-    /// The collectives that would replace it have counts.
-    #[error("its blocks differ in length, and collectives with counts are not measured yet")]
-    Counts,
+    /// No collective of several ranks has this name.
+    #[error("{0} is not repeated")]
+    NotRepeated(String),
     /// The worker could not run a side that is needed.
     #[error("{item}: {fault}")]
     Failed { item: String, fault: Fault },
@@ -108,29 +107,22 @@ fn rank(finding: &Finding) -> f64 {
 /// The reason why it is not measured.
 fn subject(trace: &Trace, number: usize, finding: &Finding, one_node: bool) -> Result<Subject, NotMeasured> {
     let typical = typical(trace, finding)?;
-    let collective = match finding.collective {
-        finding::Collective::Broadcast => Collective::Bcast,
-        finding::Collective::Gather => Collective::Gather,
-        finding::Collective::Scatter => Collective::Scatter,
-        finding::Collective::Allgather => Collective::Allgather,
-        finding::Collective::Alltoall => Collective::Alltoall,
-        finding::Collective::Barrier => Collective::Barrier,
-        other => return Err(NotMeasured::Combines(other.function(false))),
-    };
     let ranks = typical.members.len();
-    let bytes = match &typical.volume {
-        Volume::Nothing => 0,
-        Volume::Whole(bytes) => *bytes,
-        Volume::Blocks(block) => block.saturating_mul(ranks as u64),
-        Volume::Listed(_) | Volume::Pairs(_) => {
-            return Err(NotMeasured::Counts);
-        }
+    let (bytes, blocks) = match &typical.volume {
+        Volume::Nothing => (0, None),
+        Volume::Whole(bytes) => (*bytes, None),
+        Volume::Blocks(block) => (block.saturating_mul(ranks as u64), None),
+        Volume::Varied(blocks) => (blocks.bytes(), Some(blocks.clone())),
     };
+    let function = format!("MPI_{}", finding.collective.function(blocks.is_some()));
+    let collective = Collective::of_several_ranks().find(|one| one.mpi_name() == function);
+    let collective = collective.ok_or(NotMeasured::NotRepeated(function))?;
     let rows = registry::by_collective(collective).filter(|row| row.unmet(ranks, true, one_node).is_none());
     Ok(Subject {
         finding: number,
         collective,
         bytes,
+        blocks,
         rows: rows.map(|row| row.id).collect(),
         typical,
         failed: Vec::new(),
@@ -142,9 +134,12 @@ impl Subject {
     fn block(&self, jobs: &Jobs<'_>, launch: &str) -> Block {
         let id = format!("finding {}", self.finding + 1);
         let on = |implementation| {
+            let takes_counts = !matches!(implementation, Implementation::Schedule(_));
             Implementation::Among(Box::new(Among {
                 members: self.typical.members.clone(),
                 root: self.typical.root,
+                blocks: self.blocks.clone().filter(|_| takes_counts),
+                element: self.typical.element,
                 implementation,
             }))
         };
@@ -305,10 +300,10 @@ fn conclude(
     let judged = judge(&pairs, &rule);
     let mut replacements: BTreeMap<usize, Vec<Side>> = BTreeMap::new();
     for ((at, id), comparison) in sides.into_iter().zip(judged) {
-        let function = detection.findings[subjects[at].finding].collective.function(false);
+        let function = subjects[at].collective.mpi_name();
         replacements.entry(at).or_default().push(Side {
             name: if id == LIBRARY {
-                format!("MPI_{function}")
+                function.to_owned()
             } else {
                 id.to_owned()
             },
@@ -326,6 +321,7 @@ fn conclude(
                 ended_by_budget,
                 schedule_seconds: replacements[0].comparison.seconds,
                 is_shown: subject.typical.is_shown,
+                combined: subject.typical.element.map(|element| element.combined().to_owned()),
                 replacements,
                 failed: subject.failed,
             })),

@@ -1,8 +1,8 @@
 //! Schedules of messages, and items on a part of the ranks: repeated with right data, and refused where they make no sense.
 
-use kilter_algorithms::Collective;
-use kilter_protocol::plan::{Among, Block, Implementation, Item};
-use kilter_protocol::schedule::{Message, Schedule, Step};
+use kilter_algorithms::{Collective, registry};
+use kilter_protocol::plan::{Among, Block, Blocks, Element, Implementation, Item};
+use kilter_protocol::schedule::{Combination, Message, Schedule, Step};
 use kilter_protocol::task::Task;
 
 use crate::worker::job::{Finished, Job, block, item};
@@ -80,6 +80,30 @@ fn central_barrier(ranks: u32, lets_go: bool) -> Schedule {
     schedule
 }
 
+/// Every rank sends its numbers to the last one, which adds what comes to its own.
+fn linear_reduce(ranks: u32, bytes: u64) -> Schedule {
+    let root = ranks - 1;
+    let sum = Combination {
+        from_at: 0,
+        to_at: bytes,
+        bytes,
+    };
+    Schedule {
+        memory: vec![2 * bytes; ranks as usize],
+        messages: (0..root).map(|from| message(from, root, bytes, bytes, 0)).collect(),
+        steps: (0..ranks)
+            .map(|rank| {
+                if rank < root {
+                    return vec![Step::Send(rank)];
+                }
+                (0..root)
+                    .flat_map(|from| [Step::Receive(from), Step::Combine(sum)])
+                    .collect()
+            })
+            .collect(),
+    }
+}
+
 fn by(id: &str, task: impl Into<Task>, bytes: u64, implementation: Implementation) -> Item {
     Item {
         implementation,
@@ -91,8 +115,28 @@ fn among(members: &[u32], root: u32, implementation: Implementation) -> Implemen
     Implementation::Among(Box::new(Among {
         members: members.to_vec(),
         root,
+        blocks: None,
+        element: None,
         implementation,
     }))
+}
+
+/// An implementation whose blocks have these lengths.
+fn with_counts(
+    id: &str,
+    collective: Collective,
+    members: &[u32],
+    blocks: &Blocks,
+    implementation: Implementation,
+) -> Item {
+    let part = Among {
+        members: members.to_vec(),
+        root: 1,
+        blocks: Some(blocks.clone()),
+        element: None,
+        implementation,
+    };
+    by(id, collective, blocks.bytes(), Implementation::Among(Box::new(part)))
 }
 
 fn expression(text: &str) -> Implementation {
@@ -197,6 +241,67 @@ fn a_part_of_the_ranks_measures_while_the_others_wait() {
     assert_measured(&finished, &blocks);
 }
 
+/// Numbers of each type, and bytes: each side combines what the item says, whatever the job combines.
+fn ranks_combine_what_messages_bring() {
+    let of = |element: Element| {
+        let part = |id: &str, implementation| {
+            let part = Among {
+                members: vec![2, 0, 1],
+                root: 2,
+                blocks: None,
+                element: Some(element),
+                implementation,
+            };
+            by(id, Collective::Reduce, 8000, Implementation::Among(Box::new(part)))
+        };
+        block(
+            element.name(),
+            vec![
+                part("by hand", Implementation::Schedule(linear_reduce(3, 8000))),
+                part("library", expression("reduce(n)")),
+                part("row", row("reduce.binomial")),
+            ],
+        )
+    };
+    let blocks = Element::ALL.map(of);
+    let finished = Job::new(3).run_well(&blocks);
+    assert_measured(&finished, &blocks);
+}
+
+/// The library's call and each of Kilter's algorithms, with counts of which some are nothing, on all ranks and on a part.
+fn blocks_of_different_lengths_are_those_of_the_plan() {
+    let listed = [
+        Blocks::Listed(vec![0, 70_000, 3, 1]),
+        Blocks::Listed(vec![40_001, 7, 0]),
+    ];
+    let row = |from: u64, ranks: u64| (0..ranks).map(move |to| if from == to { 0 } else { 1000 * from + to });
+    let pairs = [4, 3].map(|ranks| Blocks::Pairs((0..ranks).map(|from| row(from, ranks).collect()).collect()));
+    let mut blocks = Vec::new();
+    for (collective, lengths) in [
+        (Collective::Gatherv, &listed),
+        (Collective::Scatterv, &listed),
+        (Collective::Allgatherv, &listed),
+        (Collective::Alltoallv, &pairs),
+    ] {
+        for (members, lengths) in [&[0, 1, 2, 3][..], &[3, 0, 2]].into_iter().zip(lengths) {
+            let library = expression(&format!("{collective}(n)"));
+            let mut items = vec![with_counts("library", collective, members, lengths, library)];
+            for algorithm in registry::by_collective(collective) {
+                if algorithm.unmet(members.len(), true, true).is_none() {
+                    let parameters = algorithm.default_parameters();
+                    let id = algorithm.id.to_owned();
+                    let row = Implementation::Algorithm { id, parameters };
+                    items.push(with_counts(algorithm.id, collective, members, lengths, row));
+                }
+            }
+            assert!(items.len() > 1, "{collective} has no algorithm");
+            blocks.push(block(&format!("{collective} on {}", members.len()), items));
+        }
+    }
+    let finished = Job::new(4).run_well(&blocks);
+    assert_measured(&finished, &blocks);
+}
+
 fn what_makes_no_sense_is_refused_and_the_rest_goes_on() {
     let mut waits_for_ever = linear_broadcast(3, 0, 8);
     waits_for_ever.steps[0].insert(0, Step::Receive(2));
@@ -214,6 +319,13 @@ fn what_makes_no_sense_is_refused_and_the_rest_goes_on() {
             part("nobody's", &[0, 3], expression("bcast(n)")),
             part("part of a part", &[0, 1], among(&[0, 1], 0, expression("bcast(n)"))),
             part("program", &[0, 1], expression("send(n) + recv(n)")),
+            with_counts(
+                "other blocks",
+                Collective::Gatherv,
+                &[0, 1],
+                &Blocks::Listed(vec![8; 3]),
+                expression("gatherv(n)"),
+            ),
             by("no barrier", Collective::Barrier, 0, no_barrier),
             item("library", Collective::Bcast, 8, "bcast(n)"),
         ],
@@ -230,17 +342,20 @@ fn what_makes_no_sense_is_refused_and_the_rest_goes_on() {
             "program",
             "a part of the ranks carries out plain collectives, rows and schedules alone",
         ),
+        ("other blocks", "lengths of blocks for 2 ranks are needed"),
         ("no barrier", "no barrier: a rank left before the last had entered"),
     ] {
         let failure = finished.failure(item);
         assert!(failure.contains(why), "{item}: {failure}");
     }
     assert!(finished.was_repeated("b", "library"));
-    assert_eq!(finished.failures().len(), 6);
+    assert_eq!(finished.failures().len(), 7);
 }
 
 kilter_tests::cases![
     schedules_are_repeated_beside_the_collective,
     a_part_of_the_ranks_measures_while_the_others_wait,
+    blocks_of_different_lengths_are_those_of_the_plan,
+    ranks_combine_what_messages_bring,
     what_makes_no_sense_is_refused_and_the_rest_goes_on,
 ];

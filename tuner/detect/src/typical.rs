@@ -2,14 +2,16 @@
 //!
 //! Typical is the occurrence whose time is the median. Its ranks are numbered as in the finding, its memory is what its messages touch: data that
 //! lay together lie together, so that what a rank received and sent on is sent on again. Pauses of the program between calls are left out, and so
-//! are copies within a rank, which no trace shows.
+//! are copies within a rank, which no trace shows. What ranks of a reduction compute is assumed ([`combining`]).
 
+use kilter_protocol::plan::Element;
 use kilter_protocol::schedule::{Message, Schedule, ScheduleError, Step};
 
-use crate::model::finding::{Collective, Finding, Instance, Sent};
+use crate::model::finding::{Finding, Instance, Sent};
 use crate::model::trace::{Event, Kind, Payload, Trace};
 
 mod arguments;
+mod combining;
 mod memory;
 
 pub use arguments::Volume;
@@ -30,14 +32,13 @@ pub struct Typical {
     pub volume: Volume,
     /// True if following the schedule's data shows that it does what the collective does. False where a rank copies data between its messages.
     pub is_shown: bool,
+    /// Element of what ranks of a reduction combine, once for each message that brings a part: assumed, since no trace shows it.
+    pub element: Option<Element>,
 }
 
 /// Reason why an occurrence is no schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoSchedule {
-    /// The collective combines data.
-    #[error("the messages of a reduction are not repeated, since what ranks compute between them is not in the trace")]
-    Combines,
     /// The finding has no occurrence.
     #[error("the finding has no occurrence")]
     Nothing,
@@ -71,17 +72,13 @@ pub enum NoSchedule {
 /// # Errors
 /// The reason why it cannot be repeated.
 pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> {
-    use Collective::{Allreduce, Reduce, Scan};
-    if matches!(finding.collective, Reduce | Allreduce | Scan) {
-        return Err(NoSchedule::Combines);
-    }
     let number = median(&finding.instances).ok_or(NoSchedule::Nothing)?;
     let instance = &finding.instances[number];
     let members = members(trace, finding)?;
     let ends = ends(trace, finding, &members, number)?;
     let mut layout = Layout::of(members.len(), &ends);
     let messages: Vec<Message> = ends.iter().map(|ends| layout.message(ends)).collect();
-    let schedule = Schedule {
+    let mut schedule = Schedule {
         memory: layout.bytes(),
         messages,
         steps: (0..members.len() as u32).map(|rank| steps(rank, &ends)).collect(),
@@ -95,7 +92,13 @@ pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> 
             .ok_or(NoSchedule::NoRoot)?,
         None => 0,
     };
-    let (volume, is_shown) = arguments::of(&schedule, finding, instance, root)?;
+    let (volume, is_shown, element) = if finding.collective.combines() {
+        let (element, is_shown) = combining::combine(&mut schedule, finding, &ends, root)?;
+        (Volume::Whole(instance.bytes), is_shown, Some(element))
+    } else {
+        let (volume, is_shown) = arguments::of(&schedule, finding, instance, root)?;
+        (volume, is_shown, None)
+    };
     Ok(Typical {
         instance: number,
         members,
@@ -103,6 +106,7 @@ pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> 
         root: root as u32,
         volume,
         is_shown,
+        element,
     })
 }
 

@@ -93,7 +93,7 @@ pub enum Root {
 }
 
 /// Type of an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Element {
     /// `MPI_BYTE`, combined by `MPI_BOR`.
@@ -119,6 +119,17 @@ impl Element {
             Element::Int => "int",
             Element::Float => "float",
             Element::Double => "double",
+        }
+    }
+
+    /// Operator and type as MPI calls them.
+    #[must_use]
+    pub const fn combined(self) -> &'static str {
+        match self {
+            Element::Byte => "MPI_BOR of MPI_BYTE",
+            Element::Int => "MPI_SUM of MPI_INT",
+            Element::Float => "MPI_SUM of MPI_FLOAT",
+            Element::Double => "MPI_SUM of MPI_DOUBLE",
         }
     }
 
@@ -212,6 +223,63 @@ pub struct Among {
     pub members: Vec<u32>,
     /// Root of rooted collectives, among the members: [`Header::root`] is not looked at.
     pub root: u32,
+    /// Blocks of the members, where they differ in length; the item's volume is then [`Blocks::bytes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Blocks>,
+    /// Element of data that is combined, where it is not that of [`Header::element`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<Element>,
     /// How.
     pub implementation: Implementation,
+}
+
+/// Blocks of different lengths, in bytes: counts of `MPI_Gatherv` and its like.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blocks {
+    /// The block of each rank.
+    Listed(Vec<u64>),
+    /// Blocks of an all-to-all: `[from][to]`.
+    Pairs(Vec<Vec<u64>>),
+}
+
+impl Blocks {
+    /// Volume: all blocks, or the most that a rank of an all-to-all gives or gets.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let sum = |lengths: &mut dyn Iterator<Item = u64>| lengths.fold(0, u64::saturating_add);
+        match self {
+            Blocks::Listed(lengths) => sum(&mut lengths.iter().copied()),
+            Blocks::Pairs(rows) => {
+                let given = rows.iter().map(|row| sum(&mut row.iter().copied()));
+                let ranks = rows.iter().map(Vec::len).max().unwrap_or(0);
+                let got = (0..ranks).map(|to| sum(&mut rows.iter().filter_map(|row| row.get(to).copied())));
+                given.chain(got).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// True if there is a length for each of so many ranks.
+    #[must_use]
+    pub fn are_of(&self, ranks: usize) -> bool {
+        match self {
+            Blocks::Listed(lengths) => lengths.len() == ranks,
+            Blocks::Pairs(rows) => rows.len() == ranks && rows.iter().all(|row| row.len() == ranks),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_volume_of_blocks_is_all_of_them_or_the_most_of_a_rank() {
+        assert_eq!(Blocks::Listed(vec![0, 3, 5]).bytes(), 8);
+        let given_most = Blocks::Pairs(vec![vec![0, 9, 9], vec![1, 0, 1], vec![0, 0, 0]]);
+        let got_most = Blocks::Pairs(vec![vec![0, 1, 0], vec![9, 0, 1], vec![9, 0, 0]]);
+        assert_eq!((given_most.bytes(), got_most.bytes()), (18, 18));
+        assert!(given_most.are_of(3) && !given_most.are_of(2));
+        assert!(!Blocks::Pairs(vec![vec![0, 1], vec![0]]).are_of(2));
+    }
 }

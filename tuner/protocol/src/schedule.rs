@@ -6,9 +6,11 @@
 //!
 //! * [`Schedule::check`] finds what makes no sense, and circles of ranks that wait for each other.
 //! * [`Schedule::delivered`] follows the data: what lies where afterwards.
+//! * [`Schedule::carry_out`] does it on bytes, which [`Step::Combine`] changes.
 
 use serde::{Deserialize, Serialize};
 
+mod carried_out;
 mod check;
 mod delivered;
 mod walk;
@@ -60,9 +62,29 @@ pub enum Step {
     Post(u32),
     /// `MPI_Waitall` for messages that were started or posted.
     Complete(Vec<u32>),
+    /// `MPI_Reduce_local`.
+    Combine(Combination),
+}
+
+/// Data in a rank's memory, added to others there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Combination {
+    /// Begin of the data that are added.
+    pub from_at: u64,
+    /// Begin of those to which they are added.
+    pub to_at: u64,
+    /// Length.
+    pub bytes: u64,
 }
 
 impl Schedule {
+    /// True if ranks combine data.
+    #[must_use]
+    pub fn combines(&self) -> bool {
+        let mut steps = self.steps.iter().flatten();
+        steps.any(|step| matches!(step, Step::Combine(_)))
+    }
+
     /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {

@@ -83,6 +83,173 @@ fn broadcasts(sizes: &[u64]) -> Trace {
     trace
 }
 
+/// Each rank sends rank 0 a block, of these lengths beginning with that of rank 1, so many times at the same call sites.
+fn gathers(lengths: [u64; 3]) -> Trace {
+    let mut trace = Trace {
+        ranks: RANKS as usize,
+        communicators: vec![Communicator {
+            members: (0..RANKS).collect(),
+            name: "world".to_owned(),
+        }],
+        events: vec![Vec::new(); RANKS as usize],
+        ..Trace::default()
+    };
+    for line in [1, 2] {
+        trace.sites.push(CallSite {
+            function: "collect".to_owned(),
+            line,
+            ..CallSite::default()
+        });
+    }
+    let mut now_ns = 0;
+    for time in 0..TIMES {
+        for (rank, bytes) in (1..RANKS).zip(lengths) {
+            let at = lengths[..rank as usize - 1].iter().sum::<u64>();
+            let sent = payload(bytes, 10 * time + u64::from(rank));
+            let received = Payload {
+                address: 0x1000 + at,
+                ..sent.clone()
+            };
+            let event = |site, kind, begin_ns| Event {
+                begin_ns,
+                end_ns: begin_ns + 500,
+                site,
+                kind,
+            };
+            let send = Kind::Send {
+                communicator: 0,
+                to: 0,
+                tag: 0,
+                payload: sent,
+                completed_ns: None,
+            };
+            let receive = Kind::Receive {
+                communicator: 0,
+                from: rank,
+                tag: 0,
+                payload: received,
+                posted_ns: now_ns + 1000,
+            };
+            trace.events[rank as usize].push(event(0, send, now_ns));
+            trace.events[0].push(event(1, receive, now_ns + 1000));
+            now_ns += 2000;
+        }
+        now_ns += 100_000;
+    }
+    trace
+}
+
+#[test]
+fn blocks_that_differ_in_length_are_measured_with_their_counts() {
+    let library = ScriptedLibrary::new()
+        .cost("gatherv", |_, usual| 0.5 * usual)
+        .row("gatherv.binomial", |_, usual| 0.1 * usual);
+    let (_directory, site) = site(library);
+    let trace = gathers([800, 1600, 2400]);
+    let (detection, ..) = site.prove(&trace, &kilter_detect::detect(&trace), &[]).unwrap();
+    let Some(Proof::Measured(measured)) = &detection.findings[0].proof else {
+        panic!("{detection:#?}");
+    };
+    let names: Vec<&str> = measured.replacements.iter().map(|side| side.name.as_str()).collect();
+    assert_eq!(names, ["MPI_Gatherv", "gatherv.binomial"]);
+    assert_eq!((measured.bytes, measured.is_shown), (4800, true));
+    // The root's own block, which no message carries, is empty.
+    let store = rusqlite::Connection::open(site.database()).unwrap();
+    let mut query = store.prepare("SELECT description FROM items").unwrap();
+    let all: Vec<String> = query
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let with_counts = all.iter().filter(|one| one.contains("\"listed\":[0,800,1600,2400]"));
+    assert!(with_counts.count() >= 2, "{all:?}");
+}
+
+/// Numbers, 1000 doubles each, that every rank sends to rank 0, which shows its own and the sum.
+fn reductions() -> Trace {
+    let mut trace = gathers([8000; 3]);
+    trace.events.iter_mut().for_each(Vec::clear);
+    let numbers = |number: f64| {
+        let mut one = payload(8000, number.to_bits());
+        one.prefix[..8].copy_from_slice(&number.to_le_bytes());
+        one.prefix[8..].copy_from_slice(&(number * 3.0).to_le_bytes());
+        one
+    };
+    let mut now_ns = 0;
+    for time in 0..TIMES {
+        let own = |rank: u32| (f64::from(rank) * 1.37 + time as f64 * 0.71).sin();
+        let mut put = |rank: u32, site, mut kind| {
+            now_ns += 1000;
+            if let Kind::Receive { posted_ns, .. } = &mut kind {
+                *posted_ns = now_ns;
+            }
+            trace.events[rank as usize].push(Event {
+                begin_ns: now_ns,
+                end_ns: now_ns + 500,
+                site,
+                kind,
+            });
+        };
+        let to_self = |number| Kind::ToSelf {
+            communicator: 0,
+            payload: numbers(number),
+        };
+        let mut sum = own(0);
+        put(0, 0, to_self(sum));
+        for rank in 1..RANKS {
+            let mine = numbers(own(rank));
+            put(
+                rank,
+                0,
+                Kind::Send {
+                    communicator: 0,
+                    to: 0,
+                    tag: 0,
+                    payload: mine.clone(),
+                    completed_ns: None,
+                },
+            );
+            put(
+                0,
+                1,
+                Kind::Receive {
+                    communicator: 0,
+                    from: rank,
+                    tag: 0,
+                    payload: mine,
+                    posted_ns: 0,
+                },
+            );
+            sum += own(rank);
+        }
+        put(0, 0, to_self(sum));
+        now_ns += 100_000;
+    }
+    trace
+}
+
+#[test]
+fn a_reduction_is_measured_with_what_its_sides_combine() {
+    let library = ScriptedLibrary::new().row("reduce.binomial", |_, usual| 0.1 * usual);
+    let (_directory, site) = site(library);
+    let trace = reductions();
+    let (detection, ..) = site.prove(&trace, &kilter_detect::detect(&trace), &[]).unwrap();
+    let Some(Proof::Measured(measured)) = &detection.findings[0].proof else {
+        panic!("{detection:#?}");
+    };
+    let names: Vec<&str> = measured.replacements.iter().map(|side| side.name.as_str()).collect();
+    assert_eq!(names, ["MPI_Reduce", "reduce.binomial"]);
+    assert_eq!((measured.bytes, measured.is_shown), (8000, true));
+    assert_eq!(measured.combined.as_deref(), Some("MPI_SUM of MPI_DOUBLE"));
+    let store = rusqlite::Connection::open(site.database()).unwrap();
+    let count = |text: &str| -> i64 {
+        let query = "SELECT count(*) FROM items WHERE description LIKE '%' || ?1 || '%'";
+        store.query_row(query, [text], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(count("\"combine\""), 1, "the messages alone have combinations as steps");
+    assert!(count("\"element\":\"double\"") >= 3, "all sides combine doubles");
+}
+
 /// What is measured for broadcasts of these sizes, the number of jobs, and seconds.
 fn proven_at(site: &Site, sizes: &[u64], arguments: &str) -> (Detection, u64, f64) {
     let trace = broadcasts(sizes);

@@ -6,6 +6,7 @@ use kilter_protocol::plan::{Among, Implementation, Item};
 
 use crate::control::Control;
 use crate::implementation::{self, How, Recipe};
+use crate::irregular;
 use crate::place::Place;
 use crate::program::groups;
 use crate::reason::{NoPart, Reason};
@@ -69,9 +70,13 @@ impl Members {
             rank: position.unwrap_or(0),
             p_ranks: members.len(),
             root: *root,
+            element: among.element.unwrap_or(place.element),
             ..place
         };
-        let mut recipe = implementation::recipe(&inner, place)?;
+        let mut recipe = match &among.blocks {
+            Some(blocks) => irregular::recipe(&inner, blocks, place)?,
+            None => implementation::recipe(&inner, place)?,
+        };
         let is_barrier = item.task.collective() == Some(Collective::Barrier);
         if is_barrier
             && matches!(&inner.implementation, Implementation::Expression { text } if text == Collective::Barrier.name())
@@ -153,6 +158,8 @@ mod tests {
         Among {
             members: members.to_vec(),
             root,
+            blocks: None,
+            element: None,
             implementation: Implementation::Expression {
                 text: "bcast(n)".to_owned(),
             },

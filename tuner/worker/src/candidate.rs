@@ -415,8 +415,8 @@ unsafe fn call(
                 let host = host.as_mut().context("a row without a context")?;
                 call.run(host, send, recv)?;
             }
-            How::Schedule(_) => anyhow::bail!("a schedule is run as a whole"),
-            How::Program(side) => anyhow::bail!("`{side}` was not compiled"),
+            How::Irregular(call) => call.run(comm, send, recv)?,
+            How::Schedule(_) | How::Program(_) => anyhow::bail!("schedules and programs are no single calls"),
         }
     }
     Ok(())

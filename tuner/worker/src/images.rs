@@ -94,13 +94,13 @@ impl Gallery {
             _ if SIMULATED || self.keeps_none => None,
             Some(images) => Some(images.clone()),
             None => {
-                let images = Rc::new(Images::new(*problem));
+                let images = Rc::new(Images::new(problem.clone()));
                 self.images.push(images.clone());
                 Some(images)
             }
         };
         Data {
-            problem: *problem,
+            problem: problem.clone(),
             images,
         }
     }
@@ -123,6 +123,7 @@ mod tests {
             source: 0,
             slice: 0,
             in_place,
+            lengths: None,
         }
     }
 

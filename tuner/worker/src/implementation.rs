@@ -11,6 +11,7 @@ use kilter_protocol::expression::{
 use kilter_protocol::plan::{Implementation, Item};
 use kilter_protocol::task::{Functionality, Task};
 
+use crate::irregular::Irregular;
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::reason::{NoOverlap, NoPart, NoRow, Reason};
@@ -50,6 +51,8 @@ pub(crate) struct Part {
 pub(crate) enum How {
     /// The library's own collective.
     Library(Collective),
+    /// The library's own collective, with a block of its own length for each rank.
+    Irregular(Box<Irregular>),
     /// A row: an algorithm or a mock-up of Kilter's own, or a plugin's.
     Row(Box<RowCall>),
     /// Library calls with the semantics of the collective that are no row: the right side of a site's own guideline, say, which no
@@ -110,7 +113,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, Reason> {
 }
 
 impl Recipe {
-    fn add(&mut self, how: How, repeat: usize, problems: &[Problem]) {
+    pub(crate) fn add(&mut self, how: How, repeat: usize, problems: &[Problem]) {
         self.parts.push(Part {
             how,
             repeat,
@@ -354,6 +357,7 @@ impl Problem {
             source: (rank + p_ranks - 1) % p_ranks,
             slice,
             in_place: false,
+            lengths: None,
         })
     }
 }
@@ -520,7 +524,7 @@ mod tests {
                 element: Element::Byte,
             };
             recipe(&item, place).map(|recipe| {
-                let problem = recipe.problems[0];
+                let problem = &recipe.problems[0];
                 (problem.rank, problem.send_bytes(), problem.recv_bytes())
             })
         };

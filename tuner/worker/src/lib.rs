@@ -9,8 +9,9 @@
 //! * [`schedule`], [`stop`], [`order`]: the next item to repeat, and when it is enough.
 //! * [`implementation`], [`candidate`]: from an item of the plan to calls.
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
-//! * [`barrier`]: what a barrier promises. [`among`]: items of a part of the ranks; [`replay`]: messages as a program sent them.
-//! * [`problem`], [`layout`], [`buffer`]: inputs, expected outputs, their layout, guarded memory.
+//! * [`barrier`]: what a barrier promises. [`among`]: items of a part of the ranks; [`irregular`]: blocks of the lengths that a plan lists;
+//!   [`replay`]: messages as a program sent them.
+//! * [`problem`], [`element`], [`layout`], [`buffer`]: inputs, expected outputs, what is combined, their layout, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
 //! * [`reason`]: why a rank cannot carry an item out.
@@ -40,11 +41,13 @@ mod control;
 mod describe;
 mod dissemination;
 mod dropin;
+mod element;
 mod environment;
 mod fit;
 mod hash;
 mod images;
 mod implementation;
+mod irregular;
 mod layout;
 mod lead;
 mod line;

@@ -4,6 +4,7 @@
 //! tasks that are no collective's. Inputs are functions of rank and byte index ([`closed_form`]), so that a rank knows every other's.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use kilter_algorithms::reference::{Call, Division, Piece, Source, closed_form};
 use kilter_algorithms::{Collective, Shape};
@@ -11,10 +12,11 @@ use kilter_protocol::expression::{Counts, Layout};
 use kilter_protocol::plan::Element;
 use kilter_protocol::task::{Functionality, Task};
 
+use crate::element;
 use crate::layout::View;
 
 /// A call as one rank sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// The task.
     pub(crate) task: Task,
@@ -34,6 +36,8 @@ pub(crate) struct Problem {
     pub(crate) slice: usize,
     /// True if a rank's own block lies in the output from the start.
     pub(crate) in_place: bool,
+    /// Blocks of lengths of their own; none where the task divides the volume.
+    pub(crate) lengths: Option<Rc<Division>>,
 }
 
 /// A byte with a wrong value.
@@ -132,10 +136,11 @@ impl Problem {
 
     /// The call as the reference sees it: its elements are bytes.
     fn call(&self, collective: Collective) -> Call {
-        let division = match self.task.counts {
-            Counts::Uniform => Division::Equal,
-            Counts::Root => Division::Lone(self.root),
-            Counts::Triangle => Division::Triangle(self.element.bytes() as usize),
+        let division = match (&self.lengths, self.task.counts) {
+            (Some(lengths), _) => Division::clone(lengths),
+            (None, Counts::Uniform) => Division::Equal,
+            (None, Counts::Root) => Division::Lone(self.root),
+            (None, Counts::Triangle) => Division::Triangle(self.element.bytes() as usize),
         };
         Call {
             in_place: self.in_place,
@@ -148,6 +153,17 @@ impl Problem {
         // Blocks are divided alike for every collective.
         let block = self.call(Collective::Gatherv).block(rank);
         (block.start, block.len())
+    }
+
+    /// Bytes of the blocks that this rank gives (`is_send`) or gets, rank by rank, as a call with counts lists them.
+    pub(crate) fn listed(&self, collective: Collective, is_send: bool) -> Vec<usize> {
+        let call = self.call(collective);
+        let block = |rank: usize| match (collective, is_send) {
+            (Collective::Alltoallv, true) => call.sent(self.rank, rank),
+            (Collective::Alltoallv, false) => call.received(self.rank, rank),
+            _ => call.block(rank),
+        };
+        (0..self.p_ranks).map(|rank| block(rank).len()).collect()
     }
 
     /// Writes this rank's input.
@@ -241,14 +257,7 @@ impl Problem {
 
     /// Byte `i` of the combined inputs of a range of ranks.
     fn combined(&self, ranks: Range<usize>, i: usize) -> u8 {
-        let size = self.element.bytes() as usize;
-        let sum = || closed_form::sum_of_small_numbers(ranks.clone(), self.slice, i / size);
-        match self.element {
-            Element::Byte => closed_form::or_of_bits(ranks, self.p_ranks, self.slice, i),
-            Element::Int => sum().to_ne_bytes()[i % size],
-            Element::Float => (sum() as f32).to_ne_bytes()[i % size],
-            Element::Double => f64::from(sum()).to_ne_bytes()[i % size],
-        }
+        element::combined(self.element, ranks, (self.p_ranks, self.slice), i)
     }
 }
 
@@ -351,6 +360,7 @@ mod tests {
             source: 0,
             slice: 0,
             in_place: false,
+            lengths: None,
         }
     }
 
@@ -365,31 +375,14 @@ mod tests {
         }
 
         fn combine(&self, lower: &[u8], upper: &mut [u8]) {
-            fn each<const SIZE: usize>(
-                lower: &[u8],
-                upper: &mut [u8],
-                of: impl Fn([u8; SIZE], [u8; SIZE]) -> [u8; SIZE],
-            ) {
-                let elements = lower.as_chunks::<SIZE>().0.iter();
-                elements.zip(upper.as_chunks_mut().0).for_each(|(a, b)| *b = of(*a, *b));
-            }
-            match self.0.element {
-                Element::Byte => each(lower, upper, |[a], [b]| [a | b]),
-                Element::Int => each(lower, upper, |a, b| {
-                    (i32::from_ne_bytes(a) + i32::from_ne_bytes(b)).to_ne_bytes()
-                }),
-                Element::Float => each(lower, upper, |a, b| {
-                    (f32::from_ne_bytes(a) + f32::from_ne_bytes(b)).to_ne_bytes()
-                }),
-                Element::Double => each(lower, upper, |a, b| {
-                    (f64::from_ne_bytes(a) + f64::from_ne_bytes(b)).to_ne_bytes()
-                }),
-            }
+            element::combine(self.0.element, lower, upper);
         }
     }
 
     fn check_as_one_by_one(problem: Problem, collective: Collective) {
-        let mut recv = problem.call(collective).delivered(&OneByOne(problem), problem.rank);
+        let mut recv = problem
+            .call(collective)
+            .delivered(&OneByOne(problem.clone()), problem.rank);
         // Anything, where nothing is defined.
         recv.resize(problem.recv_bytes(), 0);
         assert_eq!(problem.check_recv(&recv), None, "{problem:?}");
@@ -445,9 +438,43 @@ mod tests {
                     end += length;
                 }
                 assert_eq!(end, problem.n_bytes, "{counts:?} p={p_ranks}");
-                let mut gathered = problem;
-                gathered.rank = problem.root;
-                check_as_one_by_one(gathered, Collective::Gatherv);
+                problem.rank = problem.root;
+                check_as_one_by_one(problem, Collective::Gatherv);
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_lengths_of_their_own_are_expected_where_they_belong() {
+        let listed = Division::Listed(vec![5, 0, 17, 1]);
+        let pairs = Division::Pairs(vec![
+            vec![0, 3, 1, 8],
+            vec![9, 0, 0, 2],
+            vec![4, 4, 0, 4],
+            vec![1, 0, 6, 0],
+        ]);
+        for (collective, lengths, n_bytes) in [
+            (Collective::Gatherv, &listed, 23),
+            (Collective::Scatterv, &listed, 23),
+            (Collective::Allgatherv, &listed, 23),
+            (Collective::Alltoallv, &pairs, 14),
+        ] {
+            for rank in 0..4 {
+                let mut problem = problem(collective, n_bytes, 4, rank, 2);
+                problem.lengths = Some(Rc::new(lengths.clone()));
+                let bytes = |is_send: bool| problem.listed(collective, is_send).iter().sum::<usize>();
+                if collective == Collective::Alltoallv {
+                    assert_eq!(
+                        (problem.send_bytes(), problem.recv_bytes()),
+                        (bytes(true), bytes(false))
+                    );
+                }
+                let recv = vec![0; problem.recv_bytes()];
+                assert_eq!(problem.check_recv(&recv).is_some(), !recv.is_empty(), "{problem:?}");
+                let delivered = problem
+                    .call(collective)
+                    .delivered(&OneByOne(problem.clone()), problem.rank);
+                assert_eq!(problem.check_recv(&delivered), None, "{problem:?}");
             }
         }
     }

@@ -1,22 +1,24 @@
 //! Messages as a program sent them: a schedule, carried out again and again.
 //!
 //! A rank's memory holds data of its own to begin with, as in every other item, so that each byte says whose it was. Afterwards it must hold what
-//! the schedule brings there, which is found out in thought before.
+//! the schedule brings there, which is found out in thought before. Data that are combined are numbers as reductions have them.
 
 use std::collections::BTreeMap;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
 use kilter_algorithms::reference::closed_form;
-use kilter_mpi::{MPI_Comm, MpiError, constants};
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
 use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
-use kilter_protocol::schedule::{Piece, Schedule, Step};
+use kilter_protocol::plan::Element;
+use kilter_protocol::schedule::{Combination, Piece, Schedule, Step};
 use mpi::ffi::{self, MPI_Request, MPI_Status};
 
 use crate::buffer::{GuardedBuffer, wrong_data};
-
+use crate::element;
 use crate::place::Place;
 use crate::problem::Wrong;
+use crate::program::datatypes;
 use crate::reason::{NoReplay, Reason};
 
 /// A rank's part of a schedule.
@@ -29,12 +31,43 @@ pub(crate) struct Replay {
     requests: Vec<MPI_Request>,
     /// Filled by waits and not read.
     statuses: Vec<MPI_Status>,
-    /// Contents of the memory afterwards, as pieces; none if they cannot be foretold.
-    after: Option<Vec<Piece>>,
+    content: Content,
+    /// Contents of the memory afterwards; none if they are not foretold.
+    after: Option<After>,
     /// True if a second run changes nothing.
     is_steady: bool,
     /// Runs since the memory was filled.
     runs: u64,
+}
+
+/// Most bytes of all memories together whose contents are foretold where data are combined: each rank computes those of all ranks.
+const MOST_FORETOLD_BYTES: u64 = 16 << 20;
+
+/// Contents of memories to begin with.
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    /// Data of which each byte says whose it is.
+    Moved,
+    /// Data that this number of ranks combine.
+    Combined(Element, usize),
+}
+
+impl Content {
+    fn byte(self, rank: usize, i: usize) -> u8 {
+        match self {
+            Content::Moved => closed_form::moved(rank, 0, i),
+            Content::Combined(one, p_ranks) => element::combined(one, rank..rank + 1, (p_ranks, 0), i),
+        }
+    }
+}
+
+/// Contents of a memory afterwards.
+#[derive(Debug, PartialEq, Eq)]
+enum After {
+    /// Pieces of what was there before.
+    Pieces(Vec<Piece>),
+    /// The bytes themselves.
+    Bytes(Vec<u8>),
 }
 
 /// Data of a call, in the rank's memory.
@@ -55,6 +88,17 @@ enum Call {
     Post(Data, usize),
     /// Requests from one on, so many.
     Complete(usize, usize),
+    Combine(Operands),
+}
+
+/// Data that are combined, in the rank's memory.
+#[derive(Debug, Clone, Copy)]
+struct Operands {
+    from: *const c_void,
+    to: *mut c_void,
+    count: c_int,
+    datatype: MPI_Datatype,
+    op: MPI_Op,
 }
 
 impl Replay {
@@ -71,15 +115,22 @@ impl Replay {
             .into());
         }
         schedule.check().map_err(NoReplay::Unsound)?;
-        let own = |all: Vec<Vec<Piece>>| all.into_iter().nth(place.rank);
-        let after = schedule.delivered(1).and_then(own);
-        let is_steady = schedule.delivered(2).and_then(own) == after;
+        let (content, after, is_steady) = if schedule.combines() {
+            let content = Content::Combined(place.element, place.p_ranks);
+            (content, foretold(schedule, place, content), false)
+        } else {
+            let own = |all: Vec<Vec<Piece>>| all.into_iter().nth(place.rank).map(After::Pieces);
+            let after = schedule.delivered(1).and_then(own);
+            let is_steady = schedule.delivered(2).and_then(own) == after;
+            (Content::Moved, after, is_steady)
+        };
         let bytes = schedule.memory[place.rank];
         let bytes = usize::try_from(bytes).map_err(|_| NoReplay::Memory(bytes))?;
         let memory = GuardedBuffer::new(bytes)?;
         let mut compiler = Compiler {
             schedule,
             rank: place.rank,
+            element: place.element,
             memory: &memory,
             tags: tags(schedule)?,
             requests: requests(&schedule.steps[place.rank]),
@@ -96,6 +147,7 @@ impl Replay {
             // SAFETY: statuses are plain data that waits overwrite.
             statuses: (0..requests).map(|_| unsafe { std::mem::zeroed() }).collect(),
             memory,
+            content,
             after,
             is_steady,
             runs: 0,
@@ -123,7 +175,7 @@ impl Replay {
     pub(crate) fn fill(&mut self) {
         self.runs = 0;
         for (i, byte) in self.memory.bytes_mut().iter_mut().enumerate() {
-            *byte = closed_form::moved(self.rank, 0, i);
+            *byte = self.content.byte(self.rank, i);
         }
     }
 
@@ -145,11 +197,34 @@ impl Replay {
         let Some(after) = self.after.as_ref().filter(|_| is_known) else {
             return Ok(());
         };
-        match first_wrong(self.memory.bytes(), after) {
+        let found = match after {
+            After::Pieces(pieces) => first_wrong(self.memory.bytes(), pieces),
+            After::Bytes(bytes) => first_other(self.memory.bytes(), bytes),
+        };
+        match found {
             Some(found) => wrong(Zone::Within, found),
             None => Ok(()),
         }
     }
+}
+
+/// The memory of this rank after a schedule that combines data; none if the memories of all are too long.
+fn foretold(schedule: &Schedule, place: Place, content: Content) -> Option<After> {
+    if schedule.memory.iter().sum::<u64>() > MOST_FORETOLD_BYTES {
+        return None;
+    }
+    let memory = |(rank, bytes): (usize, &u64)| (0..*bytes as usize).map(|i| content.byte(rank, i)).collect();
+    let mut memories: Vec<Vec<u8>> = schedule.memory.iter().enumerate().map(memory).collect();
+    let carried_out = schedule.carry_out(&mut memories, &mut |from, to| element::combine(place.element, from, to));
+    carried_out.ok()?;
+    memories.into_iter().nth(place.rank).map(After::Bytes)
+}
+
+/// The first byte of a memory that is another than it must be.
+fn first_other(memory: &[u8], expected: &[u8]) -> Option<Wrong> {
+    let mut bytes = memory.iter().zip(expected).enumerate();
+    let (byte, (&got, &expected)) = bytes.find(|(_, (got, expected))| got != expected)?;
+    Some(Wrong { byte, got, expected })
 }
 
 /// The first byte of a memory that differs from what its pieces say.
@@ -191,6 +266,7 @@ fn requests(steps: &[Step]) -> BTreeMap<u32, usize> {
 struct Compiler<'a> {
     schedule: &'a Schedule,
     rank: usize,
+    element: Element,
     memory: &'a GuardedBuffer,
     tags: Vec<c_int>,
     requests: BTreeMap<u32, usize>,
@@ -207,12 +283,37 @@ impl Compiler<'_> {
                 Some(first) => Call::Complete(self.request(*first)?, numbers.len()),
                 None => Call::Complete(0, 0),
             },
+            Step::Combine(combination) => Call::Combine(self.operands(combination)?),
         })
     }
 
     fn request(&self, number: u32) -> Result<usize, NoReplay> {
         let known = self.requests.get(&number).copied();
         known.ok_or(NoReplay::NeverCompleted(number))
+    }
+
+    fn operands(&self, combination: &Combination) -> Result<Operands, NoReplay> {
+        let &Combination { from_at, to_at, bytes } = combination;
+        let element = self.element;
+        let size = element.bytes();
+        if [from_at, to_at, bytes].iter().any(|one| !one.is_multiple_of(size)) {
+            return Err(NoReplay::Unaligned {
+                bytes,
+                from_at,
+                to_at,
+                element,
+            });
+        }
+        let count = c_int::try_from(bytes / size).map_err(|_| NoReplay::Combined(bytes))?;
+        // SAFETY: the check says that all bytes of both lie in the memory.
+        let at = |at: u64| unsafe { self.memory.pointer().add(at as usize) };
+        Ok(Operands {
+            from: at(from_at).cast_const().cast(),
+            to: at(to_at).cast(),
+            count,
+            datatype: datatypes::element_type(element),
+            op: datatypes::element_op(element),
+        })
     }
 
     fn data(&self, number: u32) -> Result<Data, NoReplay> {
@@ -278,6 +379,16 @@ impl Call {
                     let code = ffi::PMPI_Waitall(count as c_int, requests.as_mut_ptr(), statuses.as_mut_ptr());
                     MpiError::check("MPI_Waitall", code)
                 }
+                Call::Combine(Operands {
+                    from,
+                    to,
+                    count,
+                    datatype,
+                    op,
+                }) => MpiError::check(
+                    "MPI_Reduce_local",
+                    ffi::PMPI_Reduce_local(from, to, count, datatype, op),
+                ),
             }
         }
     }
@@ -285,6 +396,8 @@ impl Call {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::schedule::Message;
+
     use super::*;
 
     #[test]
@@ -298,6 +411,47 @@ mod tests {
         ];
         let all = requests(&steps);
         assert_eq!((all[&2], all[&4], all[&1]), (0, 1, 2));
+    }
+
+    #[test]
+    fn what_ranks_combine_is_foretold_and_only_whole_elements_are_combined() {
+        let message = Message {
+            from: 1,
+            to: 0,
+            bytes: 16,
+            from_at: 0,
+            to_at: 16,
+        };
+        let sum = |from_at| Combination {
+            from_at,
+            to_at: 0,
+            bytes: 16,
+        };
+        let schedule = |from_at: u64| Schedule {
+            memory: vec![48, 16],
+            messages: vec![message],
+            steps: vec![vec![Step::Receive(0), Step::Combine(sum(from_at))], vec![Step::Send(0)]],
+        };
+        for one in Element::ALL {
+            let place = Place {
+                rank: 0,
+                p_ranks: 2,
+                one_node: true,
+                root: 0,
+                element: one,
+            };
+            let Some(After::Bytes(bytes)) = foretold(&schedule(16), place, Content::Combined(one, 2)) else {
+                panic!("{one:?}");
+            };
+            let both: Vec<u8> = (0..16).map(|i| element::combined(one, 0..2, (2, 0), i)).collect();
+            assert_eq!(bytes[..16], both, "{one:?}");
+            assert_eq!(first_other(&bytes, &bytes), None);
+            let mut wrong = bytes.clone();
+            wrong[5] ^= 1;
+            assert_eq!(first_other(&wrong, &bytes).map(|wrong| wrong.byte), Some(5));
+            let replay = Replay::new(&schedule(18), place);
+            assert_eq!(replay.is_err(), one != Element::Byte, "{replay:?}");
+        }
     }
 
     #[test]

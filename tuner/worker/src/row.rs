@@ -73,8 +73,8 @@ pub(crate) struct RowCall {
     has_send: bool,
     has_recv: bool,
     _parameters: Vec<u64>,
-    _counts: Vec<i64>,
-    _displacements: Vec<i64>,
+    /// Of what is given and of what is got.
+    _lists: [Lists; 2],
 }
 
 impl fmt::Debug for RowCall {
@@ -142,11 +142,10 @@ impl RowCall {
         place: Place,
     ) -> Result<RowCall, NoRow> {
         let parameters = checked(&callable.row, parameters, collective, problem, place)?;
-        let p = place.p_ranks;
         let unit = Unit::of(problem);
-        let block = (unit.count / p) as i64;
-        let counts = vec![block; p];
-        let displacements: Vec<i64> = (0..p as i64).map(|rank| rank * block).collect();
+        let lists = [true, false].map(|is_send| Lists::of(problem, collective, unit, is_send));
+        // The block of this rank, of a collective that has one.
+        let block = lists[1].counts.get(problem.rank).copied().unwrap_or(0);
         let mut arguments = Arguments {
             struct_size: size_of::<Arguments>() as u32,
             collective: callable.algorithm.collective,
@@ -178,7 +177,9 @@ impl RowCall {
             },
             parameters: parameters.as_ptr(),
         };
-        let lists = (counts.as_ptr(), displacements.as_ptr());
+        let [given, got] = lists
+            .each_ref()
+            .map(|one| (one.counts.as_ptr(), one.displacements.as_ptr()));
         let is_root = problem.rank == problem.root;
         let send = sides(collective, is_root, true);
         let recv = sides(collective, is_root, false);
@@ -191,15 +192,15 @@ impl RowCall {
         match send {
             Side::Nothing | Side::Whole => {}
             Side::Block => arguments.send_count = block,
-            Side::Lists => (arguments.send_counts, arguments.send_displacements) = lists,
+            Side::Lists => (arguments.send_counts, arguments.send_displacements) = given,
         }
         match recv {
             Side::Nothing => {}
             Side::Whole => arguments.recv_count = unit.count as i64,
             Side::Block => arguments.recv_count = block,
             // Blocks of a reduction lie one behind the other.
-            Side::Lists if collective.has_operator() => arguments.recv_counts = lists.0,
-            Side::Lists => (arguments.recv_counts, arguments.recv_displacements) = lists,
+            Side::Lists if collective.has_operator() => arguments.recv_counts = got.0,
+            Side::Lists => (arguments.recv_counts, arguments.recv_displacements) = got,
         }
         Ok(RowCall {
             plugin,
@@ -210,8 +211,7 @@ impl RowCall {
             has_send: problem.send_bytes() > 0,
             has_recv: problem.recv_bytes() > 0,
             _parameters: parameters,
-            _counts: counts,
-            _displacements: displacements,
+            _lists: lists,
         })
     }
 
@@ -243,6 +243,33 @@ impl RowCall {
             return Err(anyhow::Error::new(Unavailable { id, is_own }));
         }
         Ok(MpiError::check(id, code)?)
+    }
+}
+
+/// Blocks of a side of a call, in elements.
+struct Lists {
+    counts: Vec<i64>,
+    displacements: Vec<i64>,
+}
+
+impl Lists {
+    fn of(problem: &Problem, collective: Collective, unit: Unit, is_send: bool) -> Lists {
+        let counts: Vec<i64> = match &problem.lengths {
+            // Elements are bytes.
+            Some(_) => problem
+                .listed(collective, is_send)
+                .into_iter()
+                .map(|length| length as i64)
+                .collect(),
+            None => vec![(unit.count / problem.p_ranks) as i64; problem.p_ranks],
+        };
+        let mut end = 0;
+        let begins = counts.iter().map(|count| {
+            end += count;
+            end - count
+        });
+        let displacements = begins.collect();
+        Lists { counts, displacements }
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved.
+    /// Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved, and so are blocks of any length.
     pub(crate) fn of(problem: &Problem) -> Unit {
         let element = problem.element;
         let bytes = element.bytes() as usize;
@@ -24,7 +24,7 @@ impl Unit {
         } else {
             1
         };
-        if !problem.n_bytes.is_multiple_of(bytes * blocks) {
+        if problem.lengths.is_some() || !problem.n_bytes.is_multiple_of(bytes * blocks) {
             return Unit {
                 datatype: constants::byte(),
                 op: constants::bor(),

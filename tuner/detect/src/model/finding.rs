@@ -152,6 +152,12 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// True if it combines data with an operator.
+    #[must_use]
+    pub fn combines(self) -> bool {
+        matches!(self, Self::Reduce | Self::Allreduce | Self::Scan)
+    }
+
     /// Function of MPI without its prefix; `varied` if its blocks differ in length.
     #[must_use]
     pub fn function(self, varied: bool) -> &'static str {

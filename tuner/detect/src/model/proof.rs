@@ -29,6 +29,10 @@ pub struct Measured {
     pub schedule_seconds: f64,
     /// True if the data of the messages show that they do what the collective does.
     pub is_shown: bool,
+    /// Operator and datatype by which all sides combine, of a reduction. By hand that is done once for each message that brings a part of the
+    /// result, which is assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub combined: Option<String>,
     /// The library's collective, and Kilter's fastest algorithm, where one ran.
     pub replacements: Vec<Side>,
     /// Replacements that could not run, each with the reason.

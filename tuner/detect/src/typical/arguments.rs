@@ -1,5 +1,6 @@
 //! Arguments of the collective call that would do what a schedule does, as the data of the schedule show them.
 
+use kilter_protocol::plan::Blocks;
 use kilter_protocol::schedule::{Piece, Schedule, Step, covered};
 
 use super::NoSchedule;
@@ -14,10 +15,8 @@ pub enum Volume {
     Whole(u64),
     /// Each block, all of one length.
     Blocks(u64),
-    /// The block of each rank.
-    Listed(Vec<u64>),
-    /// Blocks of an all-to-all: `[from][to]`.
-    Pairs(Vec<Vec<u64>>),
+    /// Blocks of different lengths. One that no message carries is empty: that of a root, and what a rank of an all-to-all has for itself.
+    Varied(Blocks),
 }
 
 /// Volume of an occurrence, and true if the schedule's data show that it does what the collective does.
@@ -59,7 +58,7 @@ pub(super) fn of(
         let between = || (0..ranks).flat_map(|from| (0..ranks).filter(move |to| *to != from).map(move |to| (from, to)));
         let lengths: Vec<u64> = between().map(|(from, to)| pairs[from][to]).collect();
         return volume(&lengths, is_varied, instance.bytes, is_shown(&lengths), || {
-            Volume::Pairs(pairs)
+            Volume::Varied(Blocks::Pairs(pairs))
         });
     }
     let block = |rank: usize| match finding.collective {
@@ -79,7 +78,7 @@ pub(super) fn of(
         .collect();
     let lengths: Vec<u64> = (0..ranks).filter(|rank| !skips(*rank)).map(|rank| all[rank]).collect();
     volume(&lengths, is_varied, instance.bytes, is_shown(&lengths), || {
-        Volume::Listed(all)
+        Volume::Varied(Blocks::Listed(all))
     })
 }
 
@@ -120,7 +119,7 @@ fn everyone_knows_of_all(schedule: &Schedule) -> bool {
                 let arrives = |number: u32| schedule.messages[number as usize].to as usize == rank;
                 match step {
                     Step::Send(number) | Step::Start(number) => carried[*number as usize] = Some(known[rank].clone()),
-                    Step::Post(_) => {}
+                    Step::Post(_) | Step::Combine(_) => {}
                     Step::Receive(_) | Step::Complete(_) => {
                         let mut numbers = step.messages().iter().filter(|number| arrives(**number));
                         if numbers.any(|number| carried[*number as usize].is_none()) {

@@ -22,12 +22,18 @@ pub(super) fn facts(proof: &Proof, finding: &Finding) -> Vec<Fact> {
         count(measured.launches, "launch"),
         bytes(measured.bytes)
     );
+    let mut measurements = vec![times];
+    if let Some(combined) = &measured.combined {
+        measurements.push(format!(
+            "{combined}: by hand once for each message that brings a part, which is assumed, since no trace shows what ranks compute"
+        ));
+    }
     let mut gains = vec![gain(measured, finding.instances.len())];
     if !measured.is_shown {
         let text = "the ranks copy data between the messages, and these copies are not in the time by hand";
         gains.push(text.to_owned());
     }
-    vec![fact("measured", vec![times]), fact("gain", gains)]
+    vec![fact("measured", measurements), fact("gain", gains)]
 }
 
 fn side(side: &Side) -> String {
@@ -103,9 +109,24 @@ mod tests {
             ended_by_budget: true,
             schedule_seconds: 0.002,
             is_shown: true,
+            combined: None,
             replacements,
             failed: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_is_assumed_of_a_reduction_is_said() {
+        let mut reduction = measured(vec![side("MPI_Reduce", 0.0015, Outcome::Violated)]);
+        reduction.combined = Some("MPI_SUM of MPI_DOUBLE".to_owned());
+        let finding = crate::fixture::finding(Vec::new(), 4);
+        let facts = facts(&Proof::Measured(Box::new(reduction)), &finding);
+        assert_eq!(facts[0].lines.len(), 2);
+        assert!(
+            facts[0].lines[1].starts_with("MPI_SUM of MPI_DOUBLE: by hand once for each message that brings a part"),
+            "{:?}",
+            facts[0].lines
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Checks of a schedule before it is carried out: each message has its two ends, and no rank waits for ever.
 
 use super::walk::{Wait, walk};
-use super::{Message, Schedule, Step};
+use super::{Combination, Message, Schedule, Step};
 
 /// More messages than this are no collective's.
 const MOST_MESSAGES: usize = 1 << 16;
@@ -117,6 +117,25 @@ pub enum ScheduleError {
         message: u32,
         /// The mistake.
         what: &'static str,
+    },
+    /// Data that cannot be combined.
+    #[error(
+        "rank {rank}, step {step}: {bytes} bytes from {from_at} on are combined with those from {to_at} on; both must lie apart in the {memory} \
+         bytes of memory"
+    )]
+    Combination {
+        /// The rank.
+        rank: usize,
+        /// Its step.
+        step: usize,
+        /// Begin of the data that are added.
+        from_at: u64,
+        /// Begin of those to which they are added.
+        to_at: u64,
+        /// Length of the data.
+        bytes: u64,
+        /// Length of the memory.
+        memory: u64,
     },
     /// A message without one of its ends.
     #[error("message {message} from rank {from} to rank {to} is never {what}")]
@@ -234,6 +253,23 @@ impl Schedule {
         Ok(())
     }
 
+    fn check_combination(&self, rank: usize, step: usize, combination: &Combination) -> Result<(), ScheduleError> {
+        let &Combination { from_at, to_at, bytes } = combination;
+        let memory = self.memory[rank];
+        let lies_within = |at: u64| at.checked_add(bytes).is_some_and(|end| end <= memory);
+        if bytes <= MOST_BYTES && lies_within(from_at) && lies_within(to_at) && from_at.abs_diff(to_at) >= bytes {
+            return Ok(());
+        }
+        Err(ScheduleError::Combination {
+            rank,
+            step,
+            from_at,
+            to_at,
+            bytes,
+            memory,
+        })
+    }
+
     fn check_pairs(&self) -> Result<(), ScheduleError> {
         let mut pairs = std::collections::BTreeMap::new();
         for message in &self.messages {
@@ -250,6 +286,9 @@ impl Schedule {
         let mut ends = vec![Ends::default(); self.messages.len()];
         for (rank, steps) in self.steps.iter().enumerate() {
             for (at, step) in steps.iter().enumerate() {
+                if let Step::Combine(combination) = step {
+                    self.check_combination(rank, at, combination)?;
+                }
                 for &message in step.messages() {
                     let missing = ScheduleError::NoSuchMessage {
                         rank,
@@ -301,6 +340,8 @@ fn take(step: &Step, rank: usize, message: &Message, ends: &mut Ends) -> Result<
             let end = if is_sender { &mut ends.sent } else { &mut ends.received };
             (is_sender || is_receiver, end, End::UnderWay, End::Complete)
         }
+        // It has no end of a message.
+        Step::Combine(_) => return Ok(()),
     };
     if !is_own {
         return Err("is another rank's");
@@ -322,6 +363,7 @@ impl Step {
         match self {
             Step::Send(one) | Step::Start(one) | Step::Receive(one) | Step::Post(one) => std::slice::from_ref(one),
             Step::Complete(several) => several,
+            Step::Combine(_) => &[],
         }
     }
 }

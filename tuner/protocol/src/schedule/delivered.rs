@@ -99,9 +99,12 @@ impl Memory {
 
 impl Schedule {
     /// What lies in each rank's memory after the schedule was carried out so many times; none if the data are cut into too many pieces to be
-    /// followed. The schedule is checked.
+    /// followed, or combined. The schedule is checked.
     #[must_use]
     pub fn delivered(&self, times: usize) -> Option<Vec<Vec<Piece>>> {
+        if self.combines() {
+            return None;
+        }
         let own = self.memory.iter().enumerate();
         let mut memories: Vec<Memory> = own.map(|(rank, &bytes)| Memory::own(rank, bytes)).collect();
         for _ in 0..times {
@@ -123,7 +126,7 @@ impl Schedule {
                         memories[to as usize].write(to_at, &data);
                     }
                 }
-                Happens::Sent(_) => {}
+                Happens::Sent(_) | Happens::Combined(..) => {}
             });
             if walked.is_err() || pieces > MOST_PIECES {
                 return None;

@@ -302,3 +302,39 @@ proptest! {
         }
     }
 }
+
+/// Rank 1 sends its bytes to rank 0, which adds them to its own.
+fn sum_of_two(combination: Combination) -> Schedule {
+    Schedule {
+        memory: vec![8, 4],
+        messages: vec![message(1, 0, 4, 0, 4)],
+        steps: vec![vec![Step::Receive(0), Step::Combine(combination)], vec![Step::Send(0)]],
+    }
+}
+
+#[test]
+fn data_are_combined_where_a_step_says() {
+    let schedule = sum_of_two(Combination {
+        from_at: 4,
+        to_at: 0,
+        bytes: 4,
+    });
+    assert_eq!(schedule.check(), Ok(()));
+    assert_eq!(schedule.delivered(1), None);
+    let mut memories = [vec![1, 2, 3, 4, 0, 0, 0, 0], vec![10, 20, 30, 40]];
+    let mut add = |from: &[u8], to: &mut [u8]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+    assert_eq!(schedule.carry_out(&mut memories, &mut add), Ok(()));
+    assert_eq!(memories[0], [11, 22, 33, 44, 10, 20, 30, 40]);
+}
+
+#[test]
+fn data_that_overlap_or_lie_outside_are_not_combined() {
+    for (from_at, to_at, bytes) in [(0, 2, 4), (4, 0, 5), (6, 0, 4), (0, u64::MAX, 4)] {
+        let schedule = sum_of_two(Combination { from_at, to_at, bytes });
+        let error = schedule.check().unwrap_err();
+        assert!(
+            matches!(error, ScheduleError::Combination { rank: 0, step: 1, .. }),
+            "{error}"
+        );
+    }
+}

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{Schedule, Step};
+use super::{Combination, Schedule, Step};
 
 /// A rank that waits for another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +46,15 @@ impl fmt::Display for Wait {
     }
 }
 
-/// Something that happens to a message.
+/// Something that happens to a message, or to data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happens {
     /// Its data are as they are now.
     Sent(usize),
     /// Its data are there.
     Received(usize),
+    /// A rank combines data.
+    Combined(usize, Combination),
 }
 
 /// Carries a checked schedule out and tells what happens.
@@ -85,12 +87,15 @@ pub(super) fn walk(schedule: &Schedule, tell: &mut dyn FnMut(Happens)) -> Result
                             posted[one] = true;
                             ready.push(message.from as usize);
                         }
-                        Step::Complete(_) => {}
+                        Step::Complete(_) | Step::Combine(_) => {}
                     }
                 }
             }
             if waits(schedule, rank, at[rank], step, (&started, &posted)).is_some() {
                 break;
+            }
+            if let Step::Combine(combination) = step {
+                tell(Happens::Combined(rank, *combination));
             }
             for &one in step.messages() {
                 let is_receiver = schedule.messages[one as usize].to as usize == rank;

@@ -10,7 +10,7 @@
 //! * [`groups`]: communicators of parts, of leaders, of all ranks in another order.
 //! * [`datatypes`]: layouts as MPI datatypes, the user-defined operator.
 
-mod calls;
+pub(crate) mod calls;
 mod collective;
 pub(crate) mod datatypes;
 pub(crate) mod groups;

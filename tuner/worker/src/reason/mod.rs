@@ -3,9 +3,10 @@
 //! A reason is data until it is reported: [`crate::session::Session::refused`] makes its text part of the report, where users read it.
 //!
 //! * [`program`]: sides that cannot be compiled, and [`unfit`]: terms that cannot stand where they do.
-//! * [`row`]: algorithms, mock-ups and rows of plugins. [`replay`]: schedules. [`part`]: parts of the ranks. [`overlap`]: items that measure
-//!   overlap.
+//! * [`row`]: algorithms, mock-ups and rows of plugins. [`replay`]: schedules. [`part`]: parts of the ranks. [`irregular`]: blocks
+//!   of different lengths. [`overlap`]: items that measure overlap.
 
+mod irregular;
 mod overlap;
 mod part;
 mod program;
@@ -20,6 +21,7 @@ use kilter_protocol::expression::{ExpressionError, QuantityError};
 use kilter_protocol::plan::Element;
 use kilter_protocol::task::{NoTask, Task};
 
+pub(crate) use irregular::NoIrregular;
 pub(crate) use overlap::NoOverlap;
 pub(crate) use part::NoPart;
 pub(crate) use program::NoProgram;
@@ -87,6 +89,9 @@ pub(crate) enum Reason {
     /// A side is not compiled.
     #[error(transparent)]
     Program(#[from] NoProgram),
+    /// Blocks of different lengths are not carried out.
+    #[error(transparent)]
+    Irregular(#[from] NoIrregular),
     /// A schedule is not carried out.
     #[error(transparent)]
     Replay(#[from] NoReplay),

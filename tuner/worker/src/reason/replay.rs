@@ -1,5 +1,6 @@
 //! Reasons why a schedule is not carried out.
 
+use kilter_protocol::plan::Element;
 use kilter_protocol::schedule::ScheduleError;
 
 /// Reason why a schedule is not carried out.
@@ -20,6 +21,20 @@ pub(crate) enum NoReplay {
     /// A message that is started or posted, and that nobody waits for.
     #[error("message {0} is never completed")]
     NeverCompleted(u32),
+    /// A combination that is not of whole elements.
+    #[error(
+        "{bytes} bytes from {from_at} on cannot be combined with those from {to_at} on: all must be multiples of {}, the size of {}",
+        element.bytes(), element.name()
+    )]
+    Unaligned {
+        bytes: u64,
+        from_at: u64,
+        to_at: u64,
+        element: Element,
+    },
+    /// A combination of more elements than an int counts.
+    #[error("{0} bytes are more than an MPI int holds")]
+    Combined(u64),
     /// An argument beyond an int.
     #[error("{what} {value} of message {message} is more than an MPI int holds")]
     Int {

@@ -1,0 +1,71 @@
+/* Collectives by hand, ten times each: rank 0 sends 256 KiB to one rank after the other, gets a block of a length of its own from each, and
+   adds numbers of all. */
+#include "kilter_trace.h"
+#include <mpi.h>
+#include <stdlib.h>
+
+#define BYTES (1 << 18)
+#define NUMBERS 1000
+
+static void spread(unsigned char *data, int rank, int ranks) {
+  if (rank == 0)
+    for (int to = 1; to < ranks; to++)
+      MPI_Send(data, BYTES, MPI_BYTE, to, 3, MPI_COMM_WORLD);
+  else
+    MPI_Recv(data, BYTES, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void collect(unsigned char *data, int rank, int ranks) {
+  if (rank > 0) {
+    MPI_Send(data, 3000 * rank, MPI_BYTE, 0, 4, MPI_COMM_WORLD);
+    return;
+  }
+  for (int from = 1, at = 0; from < ranks; at += 3000 * from++)
+    MPI_Recv(data + at, 3000 * from, MPI_BYTE, from, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void add(double *sum, int rank, int ranks) {
+  static double more[NUMBERS];
+  if (rank > 0) {
+    MPI_Send(sum, NUMBERS, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD);
+    return;
+  }
+  kilter_send_to_self(sum, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
+  for (int from = 1; from < ranks; from++) {
+    MPI_Recv(more, NUMBERS, MPI_DOUBLE, from, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < NUMBERS; i++) sum[i] += more[i];
+  }
+  kilter_send_to_self(sum, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static void fill(unsigned char *data, int bytes, unsigned *state) {
+  for (int i = 0; i < bytes; i++) {
+    *state = *state * 1103515245u + 12345u;
+    data[i] = (unsigned char)(*state >> 16);
+  }
+}
+
+int main(int argc, char **argv) {
+  int rank, ranks;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  unsigned char *data = malloc(BYTES);
+  unsigned state = 12345u + 777u * (unsigned)rank;
+  for (int time = 0; time < 10; time++) {
+    if (rank == 0) fill(data, BYTES, &state);
+    spread(data, rank, ranks);
+  }
+  for (int time = 0; time < 10; time++) {
+    if (rank > 0) fill(data, 3000 * rank, &state);
+    collect(data, rank, ranks);
+  }
+  static double sum[NUMBERS];
+  for (int time = 0; time < 10; time++) {
+    for (int i = 0; i < NUMBERS; i++) sum[i] = 1.0 / (rank + 2) + 0.37 * time + i / 7.0;
+    add(sum, rank, ranks);
+  }
+  free(data);
+  MPI_Finalize();
+  return 0;
+}
