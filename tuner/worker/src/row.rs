@@ -2,6 +2,8 @@
 //!
 //! Kilter's own come from the library that the drop-in loads, linked into the worker: nothing has to be loaded, which a simulated rank could not.
 
+mod sides;
+
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::fmt;
@@ -20,6 +22,7 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::reason::NoRow;
 use crate::unit::Unit;
+use sides::{Side, sides};
 
 /// Kilter's own rows.
 static OWN: OnceLock<Result<Loaded, Arc<LoadError>>> = OnceLock::new();
@@ -339,47 +342,6 @@ impl fmt::Display for Unavailable {
 }
 
 impl std::error::Error for Unavailable {}
-
-/// Description of one side of a call for a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    /// Nothing: MPI has no such argument, or it means nothing on this rank.
-    Nothing,
-    /// The count of all.
-    Whole,
-    /// The count of one block.
-    Block,
-    /// Counts and displacements of each rank's block.
-    Lists,
-}
-
-/// Fields of the ABI that describe the send or the receive side of a collective on this rank.
-fn sides(collective: Collective, is_root: bool, is_send: bool) -> Side {
-    match (collective, is_send) {
-        (Collective::Barrier | Collective::ReduceLocal, _) => Side::Nothing,
-        // One count and type for both sides, and one buffer.
-        (Collective::ReduceScatter, false) => Side::Lists,
-        (Collective::ReduceScatterBlock, false) => Side::Block,
-        (Collective::Bcast, false) => Side::Whole,
-        (Collective::Bcast, true) => Side::Nothing,
-        (collective, is_send) if collective.has_operator() => {
-            if is_send {
-                Side::Nothing
-            } else {
-                Side::Whole
-            }
-        }
-        (Collective::Alltoallv, _) | (Collective::Allgatherv, false) => Side::Lists,
-        (Collective::Gatherv, false) | (Collective::Scatterv, true) => {
-            if is_root {
-                Side::Lists
-            } else {
-                Side::Nothing
-            }
-        }
-        _ => Side::Block,
-    }
-}
 
 /// State of a plugin on an item's communicator.
 pub(crate) struct Host {
