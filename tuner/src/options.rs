@@ -128,6 +128,7 @@ fn measuring_for<F: cli::Output>(
         allocations: typed.allocations,
         budget_seconds: typed.budget,
         fresh: typed.fresh,
+        retries_quarantined: typed.retry_quarantined,
         dry_run: typed.dry_run,
         seed: typed.seed,
         alpha: typed.alpha,

@@ -81,6 +81,8 @@ pub struct Options {
     pub budget_seconds: f64,
     /// True if an interrupted run is not resumed.
     pub fresh: bool,
+    /// True if candidates are tried that hung, crashed or delivered wrong data in earlier runs.
+    pub retries_quarantined: bool,
     /// Prints the plan and launches nothing.
     pub dry_run: bool,
     /// Seed, if given.

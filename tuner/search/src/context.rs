@@ -12,7 +12,7 @@ use std::rc::Rc;
 use kilter_bench::launch::{Bench, CommandTemplate};
 use kilter_bench::programs::Programs;
 use kilter_bench::progress::Progress;
-use kilter_bench::store::{Run, Store};
+use kilter_bench::store::{Run, Store, StoreError};
 use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
@@ -21,6 +21,7 @@ pub use self::facts::Facts;
 pub use self::jobs::Jobs;
 pub use self::parts::{InJobSearch, LaunchSearch};
 pub use self::site::Site;
+use crate::correctness;
 use crate::plugins::Plugin;
 use crate::proofs::Proofs;
 use crate::quarantine::Quarantine;
@@ -70,6 +71,19 @@ impl<'a> Context<'a> {
             progress,
             store,
         }
+    }
+
+    /// Takes over what earlier runs on this library and machine have put away.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn with_earlier_failures(mut self) -> Result<Context<'a>, StoreError> {
+        let library = correctness::library_name(&self.site.library, &self.site.version);
+        let machine = correctness::machine(self.site.options);
+        let table = self.jobs.run.quarantined(&library, &machine);
+        let retries = self.site.options.retries_quarantined;
+        self.quarantine = Quarantine::kept(table, retries, Rc::clone(&self.progress))?;
+        Ok(self)
     }
 
     /// Replaces the bench; its clock becomes the budget's.

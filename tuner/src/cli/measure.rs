@@ -58,6 +58,9 @@ pub struct Measure<F: Output = Format> {
     /// Start a new run instead of resuming an interrupted one of the same command. The old samples stay in the database, unused.
     #[arg(long, help_heading = super::RUN)]
     pub fresh: bool,
+    /// Try candidates again that hung, crashed or gave wrong data in earlier runs on this library and machine, and forget that they did.
+    #[arg(long, help_heading = super::RUN)]
+    pub retry_quarantined: bool,
     /// Print the plan and the division of the budget; launch nothing.
     #[arg(long, help_heading = super::RUN)]
     pub dry_run: bool,

@@ -182,6 +182,7 @@ pub(super) fn begin<'a>(
         plan,
         (template, programs),
     );
+    context = context.with_earlier_failures()?;
     context.plugins = plugins;
     if !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));

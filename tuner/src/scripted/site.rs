@@ -256,6 +256,9 @@ impl Site {
             plan,
             (template, programs),
         );
+        if bench.starts_jobs() {
+            context = context.with_earlier_failures()?;
+        }
         for file in &options.plugins {
             let rows = self.library.plugin.clone();
             let rows = rows.with_context(|| format!("the scripted `{}` has no rows", file.display()))?;

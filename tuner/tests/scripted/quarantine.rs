@@ -107,3 +107,45 @@ fn a_library_that_fails_by_itself_ends_the_command_with_what_failed() {
     let text = format!("{error:#}");
     assert!(text.contains("reduce(n) @4096") && text.contains("SIGSEGV"), "{text}");
 }
+
+/// A site's nightly run does not hang every night on the same candidate.
+#[test]
+fn what_failed_is_not_tried_by_a_later_run_until_it_is_asked_for() {
+    let (hung, hangs) = counted(|call| call.algorithm == 1);
+    let (wrong, test) = counted(|call| call.item == "reduce.as_allreduce");
+    let library = slow_reduce(|_| false).hangs(hangs).wrong_data(test);
+    let (_directory, site) = site(library);
+    let failures = |run: &Run| {
+        let put_away: Vec<&str> = quarantined(run).into_iter().map(|(id, _)| id).collect();
+        ["reduce_algorithm=1", "reduce.as_allreduce"].map(|id| put_away.contains(&id))
+    };
+    let first = tune_at(&site, REDUCE);
+    assert_eq!(failures(&first), [true, true]);
+    assert_eq!((hung.get(), wrong.get()), (1, 1));
+    // The same command again is another run, and so is one that asks for more.
+    for again in [REDUCE, "--guidelines GL8,GL10 --sizes 1024,4096"] {
+        let later = tune_at(&site, again);
+        assert_eq!(failures(&later), [true, true], "{again}");
+        assert_eq!((hung.get(), wrong.get()), (1, 1), "{again}");
+        let entry = later
+            .report
+            .quarantined
+            .iter()
+            .find(|entry| entry.id == "reduce_algorithm=1");
+        assert!(entry.unwrap().detail.contains("--retry-quarantined"), "{entry:?}");
+    }
+    let retried = tune_at(&site, &format!("{REDUCE} --retry-quarantined"));
+    assert_eq!(failures(&retried), [true, true]);
+    assert_eq!((hung.get(), wrong.get()), (2, 2));
+}
+
+/// What is not asked for is not in the report.
+#[test]
+fn failures_of_other_collectives_are_not_reported() {
+    let library = slow_reduce(|call| call.algorithm == 2).crashes(|call| call.algorithm == 3);
+    let (_directory, site) = site(library);
+    let first = tune_at(&site, REDUCE);
+    assert!(quarantined(&first).contains(&("reduce_algorithm=3", "crashed")));
+    let other = tune_at(&site, "--guidelines GL10 --sizes 4096");
+    assert!(quarantined(&other).is_empty(), "{:?}", quarantined(&other));
+}

@@ -15,6 +15,7 @@ mod compact;
 mod intern;
 mod launch;
 mod lock;
+mod quarantined;
 mod read;
 mod run;
 mod schema;
@@ -30,6 +31,7 @@ use rusqlite::Connection;
 
 pub use block::{BlockOutcome, ItemSamples, StoredBlock, StoredFailure};
 pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
+pub use quarantined::{PutAway, Quarantined};
 pub use read::{Reader, RunHead};
 pub use run::Run;
 pub use schema::SCHEMA_VERSION;
