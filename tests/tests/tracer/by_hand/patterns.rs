@@ -102,14 +102,14 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
             bytes: 800 * ranks,
             ..rooted(Gather, 0)
         }),
-        "scatter_linear" | "scatter_ring" => one(rooted(Scatter, 0)),
+        "scatter_linear" | "scatter_columns" | "scatter_ring" => one(rooted(Scatter, 0)),
         "scatter_binomial" => one(rooted(Scatter, 0).least(Confidence::Possible)),
         "scatter_nonblocking" => one(rooted(Scatter, ranks - 1)),
         "scatterv_linear" => one(Has {
             bytes: 800 * ranks,
             ..rooted(Scatter, 0)
         }),
-        "allgather_linear" | "allgather_ring" | "allgather_bruck" => one(of_all(Allgather)),
+        "allgather_linear" | "allgather_columns" | "allgather_ring" | "allgather_bruck" => one(of_all(Allgather)),
         "allgather_doubling" => one(of_all(Allgather).about()),
         "allgatherv_ring" => one(Has {
             bytes: 800 * ranks,
