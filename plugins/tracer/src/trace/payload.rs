@@ -65,21 +65,12 @@ impl Elements {
     pub(crate) unsafe fn new(buffer: *const c_void, count: u64, datatype: MPI_Datatype) -> Elements {
         // SAFETY: by this function's contract.
         let element = unsafe { datatype::element(datatype) };
-        let mut address = buffer.addr();
-        let form = if layout::plain_size(datatype).is_some() || layout::is_stream(datatype).unwrap_or(false) {
-            Form::Plain
+        let is_plain = layout::plain_size(datatype).is_some() || layout::is_stream(datatype).unwrap_or(false);
+        let (address, form) = if is_plain {
+            (buffer.addr(), Form::Plain)
         } else {
             // SAFETY: by this function's contract.
-            match usize::try_from(count)
-                .ok()
-                .and_then(|count| unsafe { Blocks::of(datatype, count) })
-            {
-                Some(one) if one.count == 1 => {
-                    address = address.wrapping_add_signed(one.first);
-                    Form::Plain
-                }
-                blocks => Form::Packed(datatype, blocks),
-            }
+            unsafe { in_blocks(buffer.addr(), count, datatype) }
         };
         Elements {
             address,
@@ -126,6 +117,19 @@ impl Elements {
             // SAFETY: this one's own handle, not used again.
             unsafe { mpi_sys::PMPI_Type_free(&raw mut datatype) };
         }
+    }
+}
+
+/// Address and form of elements of a derived type: those that are one piece are plain.
+///
+/// # Safety
+/// The type is valid.
+unsafe fn in_blocks(address: usize, count: u64, datatype: MPI_Datatype) -> (usize, Form) {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: by this function's contract.
+    match unsafe { Blocks::of(datatype, count) } {
+        Some(one) if one.count == 1 => (address.wrapping_add_signed(one.first), Form::Plain),
+        blocks => (address, Form::Packed(datatype, blocks)),
     }
 }
 
