@@ -146,9 +146,10 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
         "allreduce_ring" => one(has(Allreduce, Root::None, FEW * ranks, ranks)),
         "scan_ring" => one(reduced(Scan).least(Confidence::Possible)),
         "scan_doubling" => one(reduced(Scan)),
-        "halo_line" | "halo_grid" | "halo_level" | "ring_shift" | "ring_step" | "pipeline" | "filter" | "wavefront"
-        | "token_ring" | "odd_even_sort" | "butterfly" | "master_worker" | "server" | "gossip" | "random_pairs"
-        | "transpose_part" | "buddies" | "ping_pong" | "relay" | "reports" | "balance" | "chunks" => Some(Vec::new()),
+        "halo_line" | "halo_grid" | "halo_columns" | "halo_level" | "ring_shift" | "ring_step" | "pipeline"
+        | "filter" | "wavefront" | "token_ring" | "odd_even_sort" | "butterfly" | "master_worker" | "server"
+        | "gossip" | "random_pairs" | "transpose_part" | "buddies" | "ping_pong" | "relay" | "reports" | "balance"
+        | "chunks" => Some(Vec::new()),
         _ => None,
     }
 }
