@@ -36,6 +36,7 @@ fn main() -> std::process::ExitCode {
         tracer::advise,
         tracer::beyond,
         tracer::by_hand,
+        tracer::hpl,
         tracer::proof,
         tracer::trace,
         tracer::waiting,

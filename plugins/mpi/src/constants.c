@@ -61,6 +61,15 @@ const int kilter_combiner_named = MPI_COMBINER_NAMED;
 const int kilter_combiner_dup = MPI_COMBINER_DUP;
 const int kilter_combiner_contiguous = MPI_COMBINER_CONTIGUOUS;
 const int kilter_combiner_resized = MPI_COMBINER_RESIZED;
+const int kilter_combiner_vector = MPI_COMBINER_VECTOR;
+const int kilter_combiner_hvector = MPI_COMBINER_HVECTOR;
+const int kilter_combiner_indexed = MPI_COMBINER_INDEXED;
+const int kilter_combiner_hindexed = MPI_COMBINER_HINDEXED;
+const int kilter_combiner_indexed_block = MPI_COMBINER_INDEXED_BLOCK;
+const int kilter_combiner_hindexed_block = MPI_COMBINER_HINDEXED_BLOCK;
+const int kilter_combiner_struct = MPI_COMBINER_STRUCT;
+const int kilter_combiner_subarray = MPI_COMBINER_SUBARRAY;
+const int kilter_order_c = MPI_ORDER_C;
 
 const int kilter_t_scope_constant = MPI_T_SCOPE_CONSTANT;
 const int kilter_t_scope_readonly = MPI_T_SCOPE_READONLY;

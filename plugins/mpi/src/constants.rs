@@ -121,6 +121,24 @@ constants! {
     combiner_contiguous = kilter_combiner_contiguous: c_int;
     /// `MPI_COMBINER_RESIZED`.
     combiner_resized = kilter_combiner_resized: c_int;
+    /// `MPI_COMBINER_VECTOR`.
+    combiner_vector = kilter_combiner_vector: c_int;
+    /// `MPI_COMBINER_HVECTOR`.
+    combiner_hvector = kilter_combiner_hvector: c_int;
+    /// `MPI_COMBINER_INDEXED`.
+    combiner_indexed = kilter_combiner_indexed: c_int;
+    /// `MPI_COMBINER_HINDEXED`.
+    combiner_hindexed = kilter_combiner_hindexed: c_int;
+    /// `MPI_COMBINER_INDEXED_BLOCK`.
+    combiner_indexed_block = kilter_combiner_indexed_block: c_int;
+    /// `MPI_COMBINER_HINDEXED_BLOCK`.
+    combiner_hindexed_block = kilter_combiner_hindexed_block: c_int;
+    /// `MPI_COMBINER_STRUCT`.
+    combiner_struct = kilter_combiner_struct: c_int;
+    /// `MPI_COMBINER_SUBARRAY`.
+    combiner_subarray = kilter_combiner_subarray: c_int;
+    /// `MPI_ORDER_C`.
+    order_c = kilter_order_c: c_int;
     /// `MPI_T_SCOPE_CONSTANT`.
     t_scope_constant = kilter_t_scope_constant: c_int;
     /// `MPI_T_SCOPE_READONLY`.

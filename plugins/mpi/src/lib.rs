@@ -22,6 +22,7 @@
 mod arena;
 mod arguments;
 pub mod attribute;
+pub mod blocks;
 pub mod constants;
 pub mod counters;
 pub mod environment;

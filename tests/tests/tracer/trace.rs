@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kilter_protocol::trace::digest::digest;
+use kilter_protocol::trace::record::Blocks;
 use kilter_protocol::trace::{
     CLOCKS_VARIABLE, Clocks, DIRECTORY_VARIABLE, HASH_VARIABLE, LIMIT_VARIABLE, WHEN_FULL_VARIABLE,
 };
@@ -267,6 +268,7 @@ fn details(trace: &Trace) {
         "{vector:?}"
     );
     assert_eq!(vector.prefix[..], payload(20, 16)[..]);
+    assert_eq!(vector.blocks, Some(Blocks { bytes: 4, stride: 12 }));
     let (event, exchange) = parts(trace, 0)
         .find(|(event, _)| trace.function(event) == "MPI_Sendrecv")
         .unwrap();

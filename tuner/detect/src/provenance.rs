@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use crate::arena::{Arena, Step};
 use crate::crc;
-use crate::model::trace::Payload;
+use crate::model::trace::{Blocks, Payload};
 
 mod joining;
 mod memory;
@@ -32,6 +32,8 @@ pub(crate) struct Datum {
     pub(crate) origin: u32,
     /// Address at that rank.
     pub(crate) address: u64,
+    /// Blocks in which they lie there.
+    pub(crate) blocks: Option<Blocks>,
     pub(crate) bytes: u64,
     /// First datum with the same content, which may be this one.
     pub(crate) class: u32,
@@ -119,12 +121,19 @@ struct Replay<'t> {
 }
 
 impl<'t> Replay<'t> {
-    fn datum(&mut self, origin: u32, address: u64, bytes: u64, content: Option<u32>) -> u32 {
+    fn datum(
+        &mut self,
+        origin: u32,
+        (address, blocks): (u64, Option<Blocks>),
+        bytes: u64,
+        content: Option<u32>,
+    ) -> u32 {
         let id = self.data.len() as u32;
         let class = content.map_or(id, |crc| *self.classes.entry((crc, bytes)).or_insert(id));
         self.data.push(Datum {
             origin,
             address,
+            blocks,
             bytes,
             class,
             crc: content,
@@ -134,7 +143,7 @@ impl<'t> Replay<'t> {
 
     fn new_rope(&mut self, rank: u32, payload: &Payload) -> Explained {
         let content = (!payload.is_constant).then_some(payload.crc32);
-        let datum = self.datum(rank, payload.address, payload.bytes, content);
+        let datum = self.datum(rank, (payload.address, payload.blocks), payload.bytes, content);
         Explained {
             rope: vec![Segment {
                 datum,
@@ -261,14 +270,17 @@ impl<'t> Replay<'t> {
             match part {
                 Some(part) => rope.extend_from_slice(&part.rope),
                 None => {
-                    let address = payload.address.saturating_add(*offset);
-                    let datum = self.datum(rank, address, *bytes, solved);
+                    let address = payload.place(*offset);
+                    let datum = self.datum(rank, (address, None), *bytes, solved);
                     let gap = Segment {
                         datum,
                         offset: 0,
                         bytes: *bytes,
                     };
-                    self.memories[rank as usize].put_gap(step, address, *bytes, solved, gap);
+                    // A gap of several blocks is in no place.
+                    if offset % payload.piece_bytes().max(1) + bytes <= payload.piece_bytes() {
+                        self.memories[rank as usize].put_gap(step, address, *bytes, solved, gap);
+                    }
                     rope.push(gap);
                 }
             }

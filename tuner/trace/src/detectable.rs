@@ -171,7 +171,11 @@ fn payload(part: &Part) -> detect::Payload {
         _ => Class::Mixed,
     };
     let has = |bit: u8| part.flags & bit != 0;
-    let in_one_piece = !has(flag::PACKED);
+    // Blocks that overlap, or have no length, are of a file that is damaged.
+    let blocks = part
+        .blocks
+        .filter(|blocks| blocks.bytes > 0 && blocks.stride >= blocks.bytes);
+    let is_known = !has(flag::PACKED) || blocks.is_some();
     detect::Payload {
         bytes: part.bytes,
         crc32: part.crc,
@@ -188,7 +192,13 @@ fn payload(part: &Part) -> detect::Payload {
             .collect(),
         element_bytes: if class == Class::Mixed { 0 } else { part.element_bytes },
         class,
-        address: if in_one_piece { part.address } else { 0 },
+        address: if is_known { part.address } else { 0 },
+        blocks: blocks
+            .filter(|blocks| blocks.bytes < part.bytes)
+            .map(|blocks| detect::Blocks {
+                bytes: blocks.bytes,
+                stride: blocks.stride,
+            }),
         // Data of which nothing is known shows nothing, as data of equal bytes does. The tracer does not mark a single byte.
         is_constant: part.bytes <= 1 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
     }

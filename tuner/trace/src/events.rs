@@ -186,6 +186,10 @@ fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
     put("bytes", part.bytes.into());
     put("element_bytes", part.element_bytes.into());
     put("address", part.address.into());
+    if let Some(blocks) = part.blocks {
+        put("block_bytes", blocks.bytes.into());
+        put("stride", blocks.stride.into());
+    }
     for (name, word) in [
         ("class", class_name(part.class)),
         ("operator", operator_name(part.operator)),

@@ -3,6 +3,7 @@
 //! Without arguments the program starts itself under `mpirun` (or `$MPIRUN`) with 1, 2, 3 and 5 ranks; with `rank` it is one of them.
 //! A failure prints the case with all it takes to repeat it and ends the job.
 
+mod blocks;
 mod cases;
 mod control_variables;
 mod given_up;
@@ -73,6 +74,7 @@ fn as_rank() -> ExitCode {
     let comm = unsafe { info::comm_private(constants::comm_world()) }.expect("a communicator of all ranks");
     shared_memory::all(comm);
     given_up::all(comm);
+    blocks::all(comm);
     cases::all(comm);
     control_variables::all(info::rank(comm).expect("a rank"));
     // SAFETY: the communicator is not used afterwards; nothing is pending.

@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kilter_mpi::blocks::Blocks;
 use kilter_mpi::{MPI_Datatype, constants, layout};
 use kilter_protocol::trace::digest::{Chunk, digest};
-use kilter_protocol::trace::record::{Part, flag};
+use kilter_protocol::trace::record::{self, Part, flag};
 
 use crate::datatype;
 
@@ -39,8 +40,8 @@ pub(crate) fn look_for_devices() {
 pub(crate) enum Form {
     /// As they lie in memory.
     Plain,
-    /// Packed by the library.
-    Packed(MPI_Datatype),
+    /// Packed by the library. Blocks say where the elements lie, if that is regular.
+    Packed(MPI_Datatype, Option<Blocks>),
 }
 
 /// Elements in memory.
@@ -64,11 +65,17 @@ impl Elements {
     pub(crate) unsafe fn new(buffer: *const c_void, count: u64, datatype: MPI_Datatype) -> Elements {
         // SAFETY: by this function's contract.
         let element = unsafe { datatype::element(datatype) };
-        let plain = layout::plain_size(datatype).is_some() || layout::is_stream(datatype).unwrap_or(false);
+        let is_plain = layout::plain_size(datatype).is_some() || layout::is_stream(datatype).unwrap_or(false);
+        let (address, form) = if is_plain {
+            (buffer.addr(), Form::Plain)
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { in_blocks(buffer.addr(), count, datatype) }
+        };
         Elements {
-            address: buffer.addr(),
+            address,
             count,
-            form: if plain { Form::Plain } else { Form::Packed(datatype) },
+            form,
             element_bytes: element.bytes,
             class: element.class,
             owns_type: false,
@@ -86,14 +93,14 @@ impl Elements {
     /// # Safety
     /// The type is valid.
     pub(crate) unsafe fn kept(mut self) -> Elements {
-        if let Form::Packed(datatype) = self.form
+        if let Form::Packed(datatype, blocks) = self.form
             && !layout::is_predefined(datatype)
         {
             let mut own = constants::datatype_null();
             // SAFETY: a valid type, by this function's contract; one handle is written.
             let code = unsafe { mpi_sys::PMPI_Type_dup(datatype, &raw mut own) };
             if code == 0 {
-                self.form = Form::Packed(own);
+                self.form = Form::Packed(own, blocks);
                 self.owns_type = true;
             } else {
                 // Nothing is packed with a type that may be gone.
@@ -105,11 +112,24 @@ impl Elements {
 
     /// Frees the duplicate.
     pub(crate) fn free(&mut self) {
-        if let (true, Form::Packed(mut datatype)) = (self.owns_type, self.form) {
+        if let (true, Form::Packed(mut datatype, _)) = (self.owns_type, self.form) {
             self.owns_type = false;
             // SAFETY: this one's own handle, not used again.
             unsafe { mpi_sys::PMPI_Type_free(&raw mut datatype) };
         }
+    }
+}
+
+/// Address and form of elements of a derived type: those that are one piece are plain.
+///
+/// # Safety
+/// The type is valid.
+unsafe fn in_blocks(address: usize, count: u64, datatype: MPI_Datatype) -> (usize, Form) {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: by this function's contract.
+    match unsafe { Blocks::of(datatype, count) } {
+        Some(one) if one.count == 1 => (address.wrapping_add_signed(one.first), Form::Plain),
+        blocks => (address, Form::Packed(datatype, blocks)),
     }
 }
 
@@ -136,8 +156,15 @@ pub(crate) unsafe fn describe(
     part.class = elements.class;
     part.element_bytes = u32::try_from(elements.element_bytes).unwrap_or(u32::MAX);
     scratch.chunks.clear();
-    if matches!(elements.form, Form::Packed(_)) {
+    if let Form::Packed(_, blocks) = elements.form {
         part.flags |= flag::PACKED;
+        if let Some(blocks) = blocks {
+            part.address = elements.address.wrapping_add_signed(blocks.first) as u64;
+            part.blocks = Some(record::Blocks {
+                bytes: blocks.bytes as u64,
+                stride: blocks.stride as u64,
+            });
+        }
     }
     if bytes == 0 {
         return;
@@ -160,7 +187,7 @@ pub(crate) unsafe fn describe(
             Some(digest(payload, &mut scratch.chunks))
         }
         // SAFETY: by this function's contract.
-        Form::Packed(datatype) => unsafe { packed(elements, datatype, hashed, &mut scratch.packed) }
+        Form::Packed(datatype, _) => unsafe { packed(elements, datatype, hashed, &mut scratch.packed) }
             .map(|payload| digest(payload, &mut scratch.chunks)),
     };
     match found {

@@ -28,8 +28,6 @@ const fn on(on: &'static [&'static str], pattern: &'static str, collective: Coll
 pub(super) const MISSED: &[Errors] = &[
     // Of two messages, the rank between may only pass on the data.
     on(&["4", "4 of 7"], "bcast_most", Broadcast),
-    // Blocks of a derived type have no address, by which their order is told.
-    on(ALL, "gather_columns", Gather),
     // Chunks are told one by one. Blocks have few, and those at the borders of messages differ.
     on(&["7"], "alltoall_bruck", Alltoall),
     // Waiting for neighbours, or for a token, brings all through some time, too.

@@ -102,14 +102,14 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
             bytes: 800 * ranks,
             ..rooted(Gather, 0)
         }),
-        "scatter_linear" | "scatter_ring" => one(rooted(Scatter, 0)),
+        "scatter_linear" | "scatter_columns" | "scatter_ring" => one(rooted(Scatter, 0)),
         "scatter_binomial" => one(rooted(Scatter, 0).least(Confidence::Possible)),
         "scatter_nonblocking" => one(rooted(Scatter, ranks - 1)),
         "scatterv_linear" => one(Has {
             bytes: 800 * ranks,
             ..rooted(Scatter, 0)
         }),
-        "allgather_linear" | "allgather_ring" | "allgather_bruck" => one(of_all(Allgather)),
+        "allgather_linear" | "allgather_columns" | "allgather_ring" | "allgather_bruck" => one(of_all(Allgather)),
         "allgather_doubling" => one(of_all(Allgather).about()),
         "allgatherv_ring" => one(Has {
             bytes: 800 * ranks,
@@ -146,9 +146,10 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
         "allreduce_ring" => one(has(Allreduce, Root::None, FEW * ranks, ranks)),
         "scan_ring" => one(reduced(Scan).least(Confidence::Possible)),
         "scan_doubling" => one(reduced(Scan)),
-        "halo_line" | "halo_grid" | "halo_level" | "ring_shift" | "ring_step" | "pipeline" | "filter" | "wavefront"
-        | "token_ring" | "odd_even_sort" | "butterfly" | "master_worker" | "server" | "gossip" | "random_pairs"
-        | "transpose_part" | "buddies" | "ping_pong" | "relay" | "reports" | "balance" | "chunks" => Some(Vec::new()),
+        "halo_line" | "halo_grid" | "halo_columns" | "halo_level" | "ring_shift" | "ring_step" | "pipeline"
+        | "filter" | "wavefront" | "token_ring" | "odd_even_sort" | "butterfly" | "master_worker" | "server"
+        | "gossip" | "random_pairs" | "transpose_part" | "buddies" | "ping_pong" | "relay" | "reports" | "balance"
+        | "chunks" => Some(Vec::new()),
         _ => None,
     }
 }

@@ -118,13 +118,58 @@ pub struct Payload {
     pub element_bytes: u32,
     /// Kind of the elements.
     pub class: Class,
-    /// Address of the buffer in its rank's memory; 0 if the data do not lie in one piece.
+    /// Address in its rank's memory; 0 if the data lie in pieces that are not blocks.
     pub address: u64,
+    /// Blocks in which the data lie from there, such as a column of a matrix; none if they lie in one piece.
+    #[serde(default)]
+    pub blocks: Option<Blocks>,
     /// True if all bytes are equal, or there is none.
     pub is_constant: bool,
 }
 
+/// Data in memory as blocks of one length, which is not 0, at one distance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Blocks {
+    /// Bytes of a block; the last one may be shorter.
+    pub bytes: u64,
+    /// Bytes from the beginning of a block to that of the next one.
+    pub stride: u64,
+}
+
+impl Blocks {
+    /// Address of a byte of data that begin at an address, in blocks or in one piece.
+    pub(crate) fn place(blocks: Option<Self>, address: u64, offset: u64) -> u64 {
+        let ahead = blocks.map_or(offset, |one| {
+            let before = (offset / one.bytes.max(1)).saturating_mul(one.stride);
+            before.saturating_add(offset % one.bytes.max(1))
+        });
+        address.saturating_add(ahead)
+    }
+}
+
 impl Payload {
+    /// Address of a byte.
+    pub(crate) fn place(&self, offset: u64) -> u64 {
+        Blocks::place(self.blocks, self.address, offset)
+    }
+
+    /// Bytes of each piece.
+    pub(crate) fn piece_bytes(&self) -> u64 {
+        self.blocks
+            .map_or(self.bytes, |one| one.bytes.clamp(1, self.bytes.max(1)))
+    }
+
+    /// Number of pieces.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.bytes.div_ceil(self.piece_bytes().max(1))
+    }
+
+    /// Pieces: beginning in the payload, and length.
+    pub(crate) fn each_piece(&self) -> impl Iterator<Item = (u64, u64)> {
+        let bytes = self.piece_bytes();
+        (0..self.pieces()).map(move |at| (at * bytes, bytes.min(self.bytes - at * bytes)))
+    }
+
     /// Chunks that every payload of a trace with this sample has.
     pub(crate) fn sampled(&self, sample: u64) -> impl Iterator<Item = &Chunk> {
         self.chunks

@@ -134,13 +134,11 @@ fn follow_each_other(arena: &Arena<'_>, candidates: &[Candidate], turn: &[usize]
         };
         one.messages.iter().all(|&id| {
             let message = &arena.messages[id as usize];
-            let offset = bytes.wrapping_mul(block as u64);
-            let places = [
-                (message.from, message.sent.address),
-                (message.to, message.received.address),
-            ];
-            places.into_iter().all(|(rank, address)| {
-                let first = address.wrapping_sub(offset);
+            let places = [(message.from, message.sent), (message.to, message.received)];
+            places.into_iter().all(|(rank, payload)| {
+                // Columns lie beside each other.
+                let offset = payload.piece_bytes().wrapping_mul(block as u64);
+                let first = payload.address.wrapping_sub(offset);
                 message.sent.bytes == bytes && *base.entry(rank).or_insert(first) == first
             })
         })

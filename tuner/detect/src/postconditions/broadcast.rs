@@ -344,9 +344,10 @@ fn is_segment_after(arena: &Arena<'_>, before: &Operation, after: &Operation) ->
         let mut ends: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
         for &id in &operation.messages {
             let message = &arena.messages[id as usize];
-            let span = |address: u64| (address, address.saturating_add(message.sent.bytes));
-            ends.entry(message.from).or_default().push(span(message.sent.address));
-            ends.entry(message.to).or_default().push(span(message.received.address));
+            for (rank, payload) in [(message.from, message.sent), (message.to, message.received)] {
+                let end = payload.place(message.sent.bytes);
+                ends.entry(rank).or_default().push((payload.address, end));
+            }
         }
         ends
     };

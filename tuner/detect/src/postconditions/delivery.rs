@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::arena::Arena;
 use crate::epochs::{Joined, site_groups};
 use crate::flows::{Flow, View, occurrences};
+use crate::model::trace::Blocks;
 use crate::provenance::Provenance;
 use crate::ranks::RankSet;
 
@@ -19,6 +20,9 @@ pub(crate) struct Delivery {
     /// Lowest addresses at both ends; 0 for chunks.
     pub(crate) from_address: u64,
     pub(crate) to_address: u64,
+    /// Blocks in which the data lie there.
+    pub(crate) from_blocks: Option<Blocks>,
+    pub(crate) to_blocks: Option<Blocks>,
 }
 
 /// Deliveries among a group of ranks, by one group of call sites.
@@ -49,7 +53,7 @@ fn address_at_end(arena: &Arena<'_>, provenance: &Provenance, flow: &Flow, last:
         }
         offset += segment.bytes;
     }
-    arena.messages[last as usize].received.address.saturating_add(offset)
+    arena.messages[last as usize].received.place(offset)
 }
 
 /// Deliveries among flows; flows that branch are none.
@@ -64,12 +68,12 @@ fn deliveries(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow], view: 
             if origin == to || !is_path(arena, &path) {
                 continue;
             }
-            let (from_address, to_address) = if view == View::Chunks {
-                (0, 0)
+            let (from_address, to_address, from_blocks) = if view == View::Chunks {
+                (0, 0, None)
             } else {
                 let datum = &provenance.data[flow.datum as usize];
-                let from = datum.address.saturating_add(flow.offset);
-                (from, address_at_end(arena, provenance, flow, last))
+                let from = Blocks::place(datum.blocks, datum.address, flow.offset);
+                (from, address_at_end(arena, provenance, flow, last), datum.blocks)
             };
             all.entry(path.clone())
                 .and_modify(|one| {
@@ -84,6 +88,8 @@ fn deliveries(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow], view: 
                     path,
                     from_address,
                     to_address,
+                    from_blocks,
+                    to_blocks: arena.messages[last as usize].received.blocks,
                 });
         }
     }

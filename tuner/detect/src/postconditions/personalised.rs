@@ -218,15 +218,16 @@ fn stars(
     let mut groups: Option<Vec<u32>> = None;
     for (deliveries, messages) in all {
         let block = |one: &&Delivery| {
-            let (rank, address) = if collective == Collective::Gather {
-                (one.origin, one.to_address)
+            let (rank, address, blocks) = if collective == Collective::Gather {
+                (one.origin, one.to_address, one.to_blocks)
             } else {
-                (one.to, one.from_address)
+                (one.to, one.from_address, one.from_blocks)
             };
             Block {
                 position: position(rank),
                 address,
                 bytes: one.bytes,
+                pieces: blocks,
             }
         };
         let blocks: Vec<Block> = deliveries.iter().map(block).collect();

@@ -11,6 +11,10 @@ const PIECES_A_RANK: usize = 4;
 /// Shorter payloads have too few chunks to tell anything.
 const FEWEST_CHUNKED_BYTES: u64 = 4096;
 
+/// Blocks of one payload, and pieces of a memory in all, up to which blocks are followed one by one.
+const MOST_BLOCKS: u64 = 512;
+const MOST_PIECES: usize = 1 << 16;
+
 /// Data at an address.
 #[derive(Debug, Clone)]
 struct Piece<'t> {
@@ -103,7 +107,7 @@ impl<'t> Memory<'t> {
 
     /// Data that lie exactly where a payload does and have its CRC.
     pub(super) fn exactly(&self, payload: &Payload) -> Option<Rope> {
-        let piece = self.pieces.get(&payload.address)?;
+        let piece = self.pieces.get(&payload.address).filter(|_| payload.blocks.is_none())?;
         let same = piece.bytes == payload.bytes && piece.crc == Some(payload.crc32);
         same.then(|| piece.rope.clone())
     }
@@ -111,14 +115,37 @@ impl<'t> Memory<'t> {
     /// Parts of a payload that lie in known pieces, by their offsets. A piece that reaches beyond the payload is cut: segments that are a whole
     /// datum keep its CRC.
     pub(super) fn parts(&self, payload: &Payload, step: u32, data: &[Datum]) -> Vec<Part> {
-        let begin = payload.address;
-        let end = begin.saturating_add(payload.bytes);
-        let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
         let chunks = payload
             .sampled(self.chunk_sample)
             .filter(|_| payload.bytes >= FEWEST_CHUNKED_BYTES);
         let known: HashSet<u64> = chunks.map(|chunk| chunk.hash).collect();
         let mut parts = Vec::new();
+        if self.pieces.is_empty() || payload.blocks.is_some() && payload.pieces() > MOST_BLOCKS {
+            return parts;
+        }
+        for (offset, bytes) in payload.each_piece() {
+            let begin = payload.place(offset);
+            self.parts_between(
+                (begin, begin.saturating_add(bytes), offset),
+                step,
+                data,
+                &known,
+                &mut parts,
+            );
+        }
+        parts
+    }
+
+    /// Parts of what lies between two addresses, the first of which is that of an offset in the payload.
+    fn parts_between(
+        &self,
+        (begin, end, ahead): (u64, u64, u64),
+        step: u32,
+        data: &[Datum],
+        known: &HashSet<u64>,
+        parts: &mut Vec<Part>,
+    ) {
+        let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);
         for (&at, piece) in self.pieces.range(first..end) {
             let piece_end = at.saturating_add(piece.bytes);
             let (from, to) = (at.max(begin), piece_end.min(end));
@@ -130,7 +157,7 @@ impl<'t> Memory<'t> {
             if step.saturating_sub(piece.step) as usize > self.most * self.most.max(64) {
                 continue;
             }
-            let fate = piece.fate(from - at, to - at, &known, self.chunk_sample);
+            let fate = piece.fate(from - at, to - at, known, self.chunk_sample);
             // Data with chunks are believed by their chunks, unless a checksum will tell.
             let is_checked = whole && piece.crc.is_some();
             if fate == Fate::Gone || fate == Fate::Open && !known.is_empty() && !is_checked {
@@ -141,7 +168,7 @@ impl<'t> Memory<'t> {
             let rope = slice(&piece.rope, from - at, to - from);
             if is_checked {
                 parts.push(Part {
-                    offset: from - begin,
+                    offset: ahead + (from - begin),
                     bytes: to - from,
                     rope,
                     crc: piece.crc,
@@ -150,7 +177,8 @@ impl<'t> Memory<'t> {
                 });
                 continue;
             }
-            let mut offset = from - begin;
+            let mut offset = ahead + (from - begin);
+            let begins = offset;
             for segment in rope {
                 let datum = &data[segment.datum as usize];
                 let whole = segment.offset == 0 && segment.bytes == datum.bytes;
@@ -159,13 +187,12 @@ impl<'t> Memory<'t> {
                     bytes: segment.bytes,
                     rope: vec![segment],
                     crc: if whole { datum.crc } else { None },
-                    prefix: if offset == from - begin { prefix } else { None },
+                    prefix: if offset == begins { prefix } else { None },
                     is_there,
                 });
                 offset += segment.bytes;
             }
         }
-        parts
     }
 
     /// Notes data at their address, over what was there.
@@ -173,6 +200,10 @@ impl<'t> Memory<'t> {
         let begin = payload.address;
         let end = begin.checked_add(payload.bytes);
         if begin == 0 || end.is_none_or(|end| end <= begin) {
+            return;
+        }
+        if payload.blocks.is_some() {
+            self.put_blocks(step, payload, rope);
             return;
         }
         self.clear(begin, begin + payload.bytes);
@@ -186,6 +217,30 @@ impl<'t> Memory<'t> {
             step,
         };
         self.pieces.insert(begin, piece);
+    }
+
+    /// Notes data in blocks, of which nothing but their address tells each one.
+    fn put_blocks(&mut self, step: u32, payload: &'t Payload, rope: &Rope) {
+        let pieces = payload.pieces();
+        let is_much = pieces.saturating_mul(rope.len() as u64) > MOST_BLOCKS * MOST_BLOCKS;
+        if pieces > MOST_BLOCKS || is_much || self.pieces.len() > MOST_PIECES {
+            return;
+        }
+        for (offset, bytes) in payload.each_piece() {
+            let begin = payload.place(offset);
+            let Some(end) = begin.checked_add(bytes) else { return };
+            self.clear(begin, end);
+            let piece = Piece {
+                bytes,
+                rope: slice(rope, offset, bytes),
+                crc: None,
+                prefix: (offset == 0).then_some(payload.prefix),
+                came: None,
+                skipped: 0,
+                step,
+            };
+            self.pieces.insert(begin, piece);
+        }
     }
 
     /// Notes data that lie between known pieces.
@@ -255,5 +310,82 @@ impl<'t> Memory<'t> {
         while self.recent.len() > self.most {
             self.recent.pop_front();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::trace::Blocks;
+
+    fn payload(address: u64, bytes: u64, blocks: Option<Blocks>) -> Payload {
+        Payload {
+            bytes,
+            address,
+            blocks,
+            ..Payload::default()
+        }
+    }
+
+    /// Data of an origin, with a datum of its own.
+    fn rope(datum: u32, bytes: u64) -> Rope {
+        vec![Segment {
+            datum,
+            offset: 0,
+            bytes,
+        }]
+    }
+
+    fn data(bytes: u64) -> Datum {
+        Datum {
+            origin: 0,
+            address: 0,
+            blocks: None,
+            bytes,
+            class: 0,
+            crc: None,
+        }
+    }
+
+    /// Offset in the payload, datum, and offset in this.
+    fn found(memory: &Memory<'_>, payload: &Payload, data: &[Datum]) -> Vec<(u64, u32, u64)> {
+        let parts = memory.parts(payload, 1, data);
+        let first = |part: &Part| (part.offset, part.rope[0].datum, part.rope[0].offset);
+        assert!(parts.iter().all(|part| part.bytes == 8 && part.crc.is_none()));
+        parts.iter().map(first).collect()
+    }
+
+    /// Numbers in three rows of two: columns come, and rows are sent; or rows come, and a column is sent.
+    #[test]
+    fn columns_are_followed_into_rows_and_rows_into_columns() {
+        let column = |at: u64| payload(1000 + 8 * at, 24, Some(Blocks { bytes: 8, stride: 16 }));
+        let (first, second) = (column(0), column(1));
+        let mut memory = Memory::new(4, 1);
+        memory.put(0, &first, &rope(0, 24));
+        memory.put(0, &second, &rope(1, 24));
+        let all = found(&memory, &payload(1000, 48, None), &[data(24), data(24)]);
+        assert_eq!(
+            all,
+            [(0, 0, 0), (8, 1, 0), (16, 0, 8), (24, 1, 8), (32, 0, 16), (40, 1, 16)]
+        );
+
+        let rows: Vec<Payload> = (0..3).map(|row| payload(1000 + 16 * row, 16, None)).collect();
+        for (datum, row) in (0..).zip(&rows) {
+            memory.put(0, row, &rope(datum, 16));
+        }
+        let all = found(&memory, &second, &[data(16), data(16), data(16)]);
+        assert_eq!(all, [(0, 0, 8), (8, 1, 8), (16, 2, 8)]);
+    }
+
+    /// Memory of a rank stays bounded whatever is sent in blocks.
+    #[test]
+    fn columns_of_many_blocks_are_in_no_place() {
+        let many = payload(1000, 8 * (MOST_BLOCKS + 1), Some(Blocks { bytes: 8, stride: 16 }));
+        let mut memory = Memory::new(4, 1);
+        memory.put(0, &many, &rope(0, many.bytes));
+        assert!(memory.pieces.is_empty());
+        let plain = payload(1000, 64, None);
+        memory.put(0, &plain, &rope(0, 64));
+        assert!(found(&memory, &many, &[data(64)]).is_empty());
     }
 }

@@ -3,6 +3,7 @@
 use kilter_protocol::schedule::Message;
 
 use super::Ends;
+use crate::model::trace::Payload;
 
 /// Data begin at the same place of a cache line as they did.
 const LINE: u64 = 64;
@@ -30,7 +31,7 @@ impl Layout {
         for ends in all {
             for (rank, payload) in [(ends.from, ends.sent), (ends.to, ends.received)] {
                 let end = payload.address.saturating_add(ends.sent.bytes);
-                if payload.address != 0 && ends.sent.bytes > 0 {
+                if is_in_one_piece(payload) && ends.sent.bytes > 0 {
                     touched[rank as usize].push((payload.address, end));
                 }
             }
@@ -49,7 +50,7 @@ impl Layout {
                 (ends.to, ends.received, ends.sent.bytes),
             ];
             apart.push(ends.map(|(rank, payload, length)| {
-                if payload.address != 0 {
+                if is_in_one_piece(payload) {
                     return None;
                 }
                 let end = &mut bytes[rank as usize];
@@ -89,6 +90,11 @@ impl Layout {
             to_at: to_at.unwrap_or_else(|| place(ends.to, ends.received.address)),
         }
     }
+}
+
+/// True if data are known to lie one behind the other.
+fn is_in_one_piece(payload: &Payload) -> bool {
+    payload.address != 0 && payload.blocks.is_none()
 }
 
 /// Addresses in a row, one behind the other in memory; `bytes` becomes the length of all.

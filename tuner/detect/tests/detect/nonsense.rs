@@ -1,7 +1,7 @@
 //! Any trace is answered: nothing panics, and nothing runs for ever.
 
 use kilter_detect::detect;
-use kilter_detect::model::trace::{Chunk, Class, Communicator, Event, Kind, Payload, Site, Trace};
+use kilter_detect::model::trace::{Blocks, Chunk, Class, Communicator, Event, Kind, Payload, Site, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -28,6 +28,11 @@ fn chunk() -> impl Strategy<Value = Chunk> {
     (number(), number(), number()).prop_map(|(hash, offset, bytes)| Chunk { hash, offset, bytes })
 }
 
+fn blocks() -> BoxedStrategy<Option<Blocks>> {
+    let blocks = (number(), number()).prop_map(|(bytes, stride)| Blocks { bytes, stride });
+    prop::option::of(blocks).boxed()
+}
+
 fn payload() -> impl Strategy<Value = Payload> {
     let prefix = prop_oneof![(0..4_u8).prop_map(|one| [one; 16]), any::<[u8; 16]>()];
     let element = prop_oneof![Just(1_u32), Just(4), Just(8), Just(16), small()];
@@ -38,11 +43,11 @@ fn payload() -> impl Strategy<Value = Payload> {
         vec(chunk(), 0..3),
         element,
         class(),
-        number(),
+        (number(), blocks()),
         any::<bool>(),
     )
         .prop_map(
-            |(bytes, crc32, prefix, chunks, element_bytes, class, address, is_constant)| Payload {
+            |(bytes, crc32, prefix, chunks, element_bytes, class, (address, blocks), is_constant)| Payload {
                 bytes,
                 crc32,
                 prefix,
@@ -50,6 +55,7 @@ fn payload() -> impl Strategy<Value = Payload> {
                 element_bytes,
                 class,
                 address,
+                blocks,
                 is_constant,
             },
         )

@@ -117,6 +117,15 @@ pub mod flag {
     pub const ANY_TAG: u8 = 128;
 }
 
+/// Elements in memory as blocks of one length at one distance, such as a column of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    /// Bytes of a block. A message in one piece is one block.
+    pub bytes: u64,
+    /// Bytes from the beginning of a block to that of the next one.
+    pub stride: u64,
+}
+
 /// A part of a call: one message or operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
@@ -136,8 +145,10 @@ pub struct Part {
     pub element_bytes: u32,
     /// Bytes of the message; of a posted receive those of its buffer; of a collective its volume.
     pub bytes: u64,
-    /// Address of the buffer.
+    /// Address of the buffer; of elements in blocks that of the first block.
     pub address: u64,
+    /// Blocks of [`flag::PACKED`] elements; none where these lie otherwise.
+    pub blocks: Option<Blocks>,
     /// Class of the datatype, as [`super::class_name`] has it.
     pub class: u8,
     /// Operator of a reduction, as [`super::operator_name`] has it.
@@ -156,7 +167,8 @@ pub struct Part {
 const PART_WORDS: usize = 7;
 const SHORT_WORDS: usize = 2;
 const PREFIX_WORDS: usize = PREFIX_BYTES / 8;
-/// Words of the longest part but for its chunks.
+const BLOCKS_WORDS: usize = 2;
+/// Words of the longest part but for its blocks and chunks.
 pub const PAYLOAD_WORDS: usize = PART_WORDS + PREFIX_WORDS;
 
 impl Part {
@@ -174,6 +186,7 @@ impl Part {
             element_bytes: 0,
             bytes: 0,
             address: 0,
+            blocks: None,
             class: 0,
             operator: 0,
             flags: 0,
@@ -203,7 +216,8 @@ impl Part {
         if self.role.is_short() {
             SHORT_WORDS
         } else if self.role.has_payload() {
-            PAYLOAD_WORDS + 2 * self.chunks.len()
+            let blocks = if self.blocks.is_some() { BLOCKS_WORDS } else { 0 };
+            PAYLOAD_WORDS + blocks + 2 * self.chunks.len()
         } else {
             PART_WORDS
         }
@@ -228,7 +242,8 @@ impl Part {
         put(pair(self.tag.cast_unsigned(), self.element_bytes));
         put(self.bytes);
         put(self.address);
-        let small = u32::from_le_bytes([self.class, self.operator, self.flags, 0]);
+        let blocks = self.blocks.filter(|_| self.role.has_payload());
+        let small = u32::from_le_bytes([self.class, self.operator, self.flags, u8::from(blocks.is_some())]);
         put(pair(small, self.crc));
         if !self.role.has_payload() {
             return first;
@@ -237,6 +252,10 @@ impl Part {
         let prefix = u128::from_le_bytes(self.prefix);
         put(prefix as u64);
         put((prefix >> 64) as u64);
+        if let Some(blocks) = blocks {
+            put(blocks.bytes);
+            put(blocks.stride);
+        }
         for chunk in &self.chunks {
             put(chunk.offset);
             put(pair(chunk.bytes, chunk.crc));
@@ -273,16 +292,23 @@ impl Part {
         part.element_bytes = high(tag);
         part.bytes = bytes;
         part.address = address;
-        [part.class, part.operator, part.flags, _] = low(small).to_le_bytes();
+        let has_blocks;
+        [part.class, part.operator, part.flags, has_blocks] = low(small).to_le_bytes();
         part.crc = high(small);
         if !role.has_payload() {
             return rest.is_empty().then_some(part);
         }
-        let (prefix, chunks) = rest.split_at_checked(PREFIX_WORDS)?;
+        let (prefix, mut chunks) = rest.split_at_checked(PREFIX_WORDS)?;
         for (to, from) in part.prefix.chunks_mut(8).zip(prefix) {
             to.copy_from_slice(&from.to_le_bytes());
         }
-        if chunks.len() % 2 != 0 {
+        if has_blocks == 1 {
+            let (known, rest) = chunks.split_at_checked(BLOCKS_WORDS)?;
+            let [bytes, stride] = *known else { return None };
+            part.blocks = Some(Blocks { bytes, stride });
+            chunks = rest;
+        }
+        if chunks.len() % 2 != 0 || has_blocks > 1 {
             return None;
         }
         part.chunks = chunks

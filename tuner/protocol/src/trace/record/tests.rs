@@ -43,9 +43,18 @@ fn parts_come_back() {
                 3
             ];
         }
-        let words = words_of(&part);
-        assert_eq!(Part::of(&words), Some(part.clone()), "{role:?}");
-        assert_eq!(Part::of(&words[..words.len() - 1]), None, "{role:?}");
+        let is_kept = |part: &Part| {
+            let words = words_of(part);
+            assert_eq!(Part::of(&words), Some(part.clone()), "{role:?}");
+            assert_eq!(Part::of(&words[..words.len() - 1]), None, "{role:?}");
+        };
+        is_kept(&part);
+        if role.has_payload() {
+            part.blocks = Some(Blocks { bytes: 8, stride: 56 });
+            is_kept(&part);
+            part.chunks.clear();
+            is_kept(&part);
+        }
     }
 }
 

@@ -1,0 +1,275 @@
+//! HPL, an application that broadcasts its panels by hand in one of six ways: each is found with all panels and the lines of its calls. What is run is
+//! the HPL of HPCC, which `scripts/hpl` gets from Debian's source; HPCC's benchmark of latency and bandwidth, in which nothing is a collective, as well.
+//!
+//! Each broadcast has a job of its own: HPL makes the same matrix each time, and panels that come whole by one call and in parts by another are
+//! followed as neither.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use kilter_detect::Detection;
+use kilter_detect::model::finding::{Collective, Confidence, Finding, Replacement, Root};
+use kilter_detect::model::trace::Trace;
+use kilter_profiling::places;
+use kilter_protocol::trace::DIRECTORY_VARIABLE;
+use kilter_tests::{build, left_out};
+use kilter_tracing::detectable;
+use kilter_tracing::gather::gather;
+
+use crate::dropin::job::Mpi;
+
+/// One of HPL's broadcasts: its function, the source with its calls, and their lines.
+struct Broadcast {
+    function: &'static str,
+    file: &'static str,
+    lines: &'static [u32],
+}
+
+const fn broadcast(function: &'static str, file: &'static str, lines: &'static [u32]) -> Broadcast {
+    Broadcast { function, file, lines }
+}
+
+/// In the order of their numbers in the input. The last two send a panel in parts.
+const BROADCASTS: [Broadcast; 6] = [
+    broadcast("HPL_bcast_1ring", "HPL_1ring.c", &[152, 165, 170]),
+    broadcast("HPL_bcast_1rinM", "HPL_1rinM.c", &[153, 156, 173, 178]),
+    broadcast("HPL_bcast_2ring", "HPL_2ring.c", &[154, 157, 172, 177]),
+    broadcast("HPL_bcast_2rinM", "HPL_2rinM.c", &[154, 166, 184, 189]),
+    broadcast("HPL_bcast_blong", "HPL_blong.c", &[207, 232, 297, 315]),
+    broadcast("HPL_bcast_blonM", "HPL_blonM.c", &[191, 216, 285, 311, 379, 397]),
+];
+const LONG: usize = 4;
+const LONG_MODIFIED: usize = 5;
+
+/// Panels of a solution.
+const PANELS: usize = 8;
+
+/// Bytes of the panels on a grid of one row.
+const IN_ONE_ROW: &[u64] = &[65_800, 57_608, 49_416, 41_224, 33_032, 24_840, 16_648, 8456];
+
+/// Bytes of the panels in the rows of a grid of two.
+const IN_TWO_ROWS: [&[u64]; 2] = [
+    &[33_032, 33_032, 24_840, 24_840, 16_648, 16_648, 8456, 8456],
+    &[41_224, 33_032, 33_032, 24_840, 24_840, 16_648, 16_648, 8456],
+];
+
+/// What is found of the first row's panels where they are sent in parts: one panel in two parts, or none of it, since its parts have few chunks each.
+const LONG_IN_PARTS: &[u64] = &[33_032, 33_032, 24_840, 24_840, 16_648, 8456, 8456, 8328, 8320];
+const LONG_MODIFIED_MISSED: &[u64] = &[33_032, 33_032, 24_840, 24_840, 16_648, 8456, 8456];
+
+/// The folder that `scripts/hpl` makes; `None`, and noted, if it is not there.
+fn made() -> Option<PathBuf> {
+    let folder = build().with_file_name("hpl");
+    if folder.join("libhpl.a").exists() {
+        return Some(folder);
+    }
+    left_out(format!(
+        "there is no {}; make it with `scripts/hpl`",
+        folder.join("libhpl.a").display()
+    ));
+    None
+}
+
+/// Compiles a program of `fixtures/hpl`.
+fn compiled(folder: &Path, name: &str) -> PathBuf {
+    let source = format!("../../fixtures/hpl/{name}.c");
+    let within = |path: &str| folder.join(path).display().to_string();
+    let options = [
+        "-g".to_owned(),
+        "-O1".to_owned(),
+        "-w".to_owned(),
+        "-DAdd_".to_owned(),
+        "-DF77_INTEGER=int".to_owned(),
+        "-DStringSunStyle".to_owned(),
+        format!("-I{}", within("source/hpl/include")),
+        format!("-I{}", within("source/include")),
+        format!("-I{}", within("source/src")),
+        within("libhpl.a"),
+        // The package has the library without the link that compilers look for.
+        "-l:libblas.so.3".to_owned(),
+        "-lm".to_owned(),
+    ];
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    Mpi::OpenMpi.built("mpicc", &source, &options, &format!("hpcc_{name}"))
+}
+
+/// Input of a solution on a grid of four columns, with panels of 32 columns, some steps of which are made ahead.
+fn input(rows: usize, broadcast: usize, ahead: usize) -> String {
+    let values = [
+        "256",
+        "1",
+        "32",
+        "0",
+        "1",
+        &rows.to_string(),
+        "4",
+        "16.0",
+        "1",
+        "2",
+        "1",
+        "4",
+        "1",
+        "2",
+        "1",
+        "1",
+        "1",
+        &broadcast.to_string(),
+        "1",
+        &ahead.to_string(),
+        "2",
+        "64",
+        "0",
+        "0",
+        "1",
+        "8",
+    ]
+    .join("\n");
+    format!("HPL\nKilter\nHPL.out\n8\n1\n{values}\n")
+}
+
+/// Runs a program in a folder, and detects what it does by hand.
+fn detected(program: &Path, folder: &Path, ranks: usize) -> (Trace, Detection) {
+    let traced = folder.join("trace");
+    std::fs::create_dir(&traced).unwrap();
+    let tracer = Mpi::OpenMpi.library("libkilter_tracer.so").display().to_string();
+    let path = traced.display().to_string();
+    let variables = [("LD_PRELOAD", tracer.as_str()), (DIRECTORY_VARIABLE, path.as_str())];
+    let output = Mpi::OpenMpi.run(&[Path::new("-wdir"), folder, program], ranks, &variables);
+    assert!(output.ok, "{output:?}");
+    let mut trace = gather(&traced).unwrap_or_else(|error| panic!("{error}\n{output:?}"));
+    places::resolve(&mut trace.sites);
+    let trace = detectable::of(&trace);
+    let detection = kilter_detect::detect(&trace);
+    let doubts = detection.doubts;
+    assert_eq!((doubts.data_differ, doubts.sends_unmatched), (0, 0), "{doubts:?}");
+    (trace, detection)
+}
+
+/// Functions of a finding's calls.
+fn functions<'t>(trace: &'t Trace, finding: &Finding) -> BTreeSet<&'t str> {
+    let sites = finding.sites.iter().map(|site| &trace.sites[*site as usize]);
+    sites.map(|site| site.function.as_str()).collect()
+}
+
+/// Sources and lines of a finding's calls.
+fn places(trace: &Trace, finding: &Finding) -> BTreeSet<(String, u32)> {
+    let sites = finding.sites.iter().map(|site| &trace.sites[*site as usize]);
+    sites.map(|site| (site.file.clone(), site.line)).collect()
+}
+
+/// Solves with one broadcast, and checks the broadcasts of panels in each row of the grid: bytes, in the order of the panels.
+fn panels_are_found(hpl: &Path, broadcast: usize, ahead: usize, rows: &[&[u64]]) {
+    let Broadcast { function, file, lines } = BROADCASTS[broadcast];
+    let case = format!("{function}, {ahead} ahead, {} rows", rows.len());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("hpccinf.txt"), input(rows.len(), broadcast, ahead)).unwrap();
+    let (trace, detection) = detected(hpl, folder.path(), 4 * rows.len());
+    let results = std::fs::read_to_string(folder.path().join("hpccoutf.txt")).unwrap();
+    assert!(
+        results.contains("1 tests completed and passed residual checks"),
+        "{case}: {results}"
+    );
+
+    let is_broadcast = |finding: &&Finding| finding.collective == Collective::Broadcast;
+    let broadcasts = || detection.findings.iter().filter(is_broadcast);
+    let mut of_panels: Vec<&Finding> = Vec::new();
+    for finding in broadcasts() {
+        let functions = functions(&trace, finding);
+        if functions == BTreeSet::from([function]) {
+            of_panels.push(finding);
+        } else {
+            // Small numbers that all processes get.
+            assert_eq!(functions, BTreeSet::from(["HPL_broadcast"]), "{case}");
+        }
+    }
+    of_panels.sort_by_key(|finding| trace.communicators[finding.communicator as usize].members[0]);
+    assert_eq!(of_panels.len(), rows.len(), "{case}: {of_panels:?}");
+    for (row, (finding, expected)) in of_panels.iter().zip(rows).enumerate() {
+        let case = format!("{case}, row {row}");
+        let members: Vec<u32> = (4 * row as u32..4 * row as u32 + 4).collect();
+        assert_eq!(
+            trace.communicators[finding.communicator as usize].members, members,
+            "{case}"
+        );
+        assert_eq!(
+            (&finding.ranks[..], &finding.root),
+            (&[0, 1, 2, 3][..], &Root::Varies),
+            "{case}"
+        );
+        assert_eq!(
+            places(&trace, finding),
+            lines.iter().map(|line| (file.to_owned(), *line)).collect(),
+            "{case}"
+        );
+        instances_are(finding, expected, &case);
+        graded(finding, broadcast >= LONG, &case);
+    }
+}
+
+/// One occurrence for each panel, from the processes of the row in turn.
+fn instances_are(finding: &Finding, expected: &[u64], case: &str) {
+    let mut bytes: Vec<u64> = finding.instances.iter().map(|instance| instance.bytes).collect();
+    // Panels become shorter. Of the two parts of one, either may begin first.
+    bytes.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
+    assert_eq!(bytes, expected, "{case}");
+    if expected.len() == PANELS {
+        let roots: Vec<Option<u32>> = finding.instances.iter().map(|instance| instance.root).collect();
+        let in_turn: Vec<Option<u32>> = (0..PANELS as u32).map(|panel| Some(panel % 4)).collect();
+        assert_eq!(roots, in_turn, "{case}");
+    }
+}
+
+/// Whole panels are polled for; of those that are sent in parts, chunks tell.
+fn graded(finding: &Finding, in_parts: bool, case: &str) {
+    let (confidence, function) = if in_parts {
+        (Confidence::Likely, "MPI_Bcast")
+    } else {
+        (Confidence::Certain, "MPI_Ibcast")
+    };
+    assert_eq!(finding.confidence, confidence, "{case}: {:?}", finding.why);
+    let is_right = match &finding.replacement {
+        Replacement::NonBlocking(name) => !in_parts && name == function,
+        Replacement::Blocking(name) => in_parts && name == function,
+        // Two parts of one panel wait for each other.
+        Replacement::Deadlock { .. } => finding.instances.len() > PANELS,
+    };
+    assert!(is_right, "{case}: {:?}", finding.replacement);
+}
+
+fn every_broadcast_of_panels_is_found_in_one_row() {
+    let Some(folder) = made() else { return };
+    let hpl = compiled(&folder, "hpl");
+    for broadcast in 0..BROADCASTS.len() {
+        // With a panel made ahead its broadcast is polled for during the update.
+        panels_are_found(&hpl, broadcast, 1, &[IN_ONE_ROW]);
+    }
+}
+
+fn every_broadcast_of_panels_is_found_in_two_rows() {
+    let Some(folder) = made() else { return };
+    let hpl = compiled(&folder, "hpl");
+    for broadcast in 0..BROADCASTS.len() {
+        let first = match broadcast {
+            LONG => LONG_IN_PARTS,
+            LONG_MODIFIED => LONG_MODIFIED_MISSED,
+            _ => IN_TWO_ROWS[0],
+        };
+        panels_are_found(&hpl, broadcast, 0, &[first, IN_TWO_ROWS[1]]);
+    }
+}
+
+/// What was reported as broadcasts before: pairs of ranks that exchange the same numbers again and again.
+fn nothing_is_found_in_rings_and_exchanges_of_pairs() {
+    let Some(folder) = made() else { return };
+    let ring = compiled(&folder, "ring");
+    let folder = tempfile::tempdir().unwrap();
+    let (_, detection) = detected(&ring, folder.path(), 4);
+    assert!(detection.findings.is_empty(), "{:?}", detection.findings);
+    assert!(detection.doubts.matched > 1000, "{:?}", detection.doubts);
+}
+
+kilter_tests::cases![
+    every_broadcast_of_panels_is_found_in_one_row,
+    every_broadcast_of_panels_is_found_in_two_rows,
+    nothing_is_found_in_rings_and_exchanges_of_pairs,
+];
