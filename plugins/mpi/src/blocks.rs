@@ -12,6 +12,7 @@ use mpi_sys::{MPI_Aint, MPI_Datatype};
 use known::Known;
 
 use crate::constants;
+use crate::envelope::{Envelope, is_named};
 use crate::layout::Layout;
 
 /// Types within each other that are looked into.
@@ -145,15 +146,12 @@ impl Contents {
     /// # Safety
     /// The type is valid.
     unsafe fn of(datatype: MPI_Datatype) -> Option<Contents> {
-        let (mut integers, mut addresses, mut types, mut combiner): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-        // SAFETY: four ints are written; the type is valid by this function's contract.
-        let code = unsafe {
-            let (integers, addresses) = (&raw mut integers, &raw mut addresses);
-            mpi_sys::PMPI_Type_get_envelope(datatype, integers, addresses, &raw mut types, &raw mut combiner)
-        };
-        let numbers = [integers, addresses, types].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+        // SAFETY: by this function's contract.
+        let envelope = unsafe { Envelope::of(datatype) }.ok()?;
+        let combiner = envelope.combiner;
+        let numbers = [envelope.integers, envelope.addresses, envelope.types];
         let fits = numbers[0] <= MOST_INTEGERS && numbers[1] <= MOST_ADDRESSES && numbers[2] <= MOST_TYPES;
-        if code != 0 || !fits {
+        if !fits || envelope.large_counts > 0 {
             return None;
         }
         let mut all = Contents {
@@ -170,9 +168,9 @@ impl Contents {
         let code = unsafe {
             mpi_sys::PMPI_Type_get_contents(
                 datatype,
-                integers,
-                addresses,
-                types,
+                numbers[0] as c_int,
+                numbers[1] as c_int,
+                numbers[2] as c_int,
                 all.integers.as_mut_ptr(),
                 all.addresses.as_mut_ptr(),
                 all.types.as_mut_ptr(),
@@ -210,20 +208,6 @@ impl Drop for Contents {
             }
         }
     }
-}
-
-/// True for predefined types, whose handles are nobody's own.
-///
-/// # Safety
-/// The type is valid.
-unsafe fn is_named(datatype: MPI_Datatype) -> bool {
-    let (mut integers, mut addresses, mut types, mut combiner): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-    // SAFETY: four ints are written; the type is valid by this function's contract.
-    let code = unsafe {
-        let (integers, addresses) = (&raw mut integers, &raw mut addresses);
-        mpi_sys::PMPI_Type_get_envelope(datatype, integers, addresses, &raw mut types, &raw mut combiner)
-    };
-    code != 0 || combiner == constants::combiner_named()
 }
 
 /// Blocks of one element.

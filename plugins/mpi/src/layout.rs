@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
+use crate::envelope::Envelope;
 use crate::error::pmpi;
 use crate::transport::PIECE_BYTES;
 use crate::{MpiError, constants, predefined};
@@ -127,23 +128,9 @@ enum Inner {
 }
 
 fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
-    let envelope = |datatype| {
-        let (mut integers, mut addresses, mut types, mut combiner): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-        // SAFETY: four ints are written; the library checks the handle.
-        unsafe {
-            let (integers, addresses) = (&raw mut integers, &raw mut addresses);
-            pmpi!(PMPI_Type_get_envelope(
-                datatype,
-                integers,
-                addresses,
-                &raw mut types,
-                &raw mut combiner
-            ))?;
-        }
-        Ok::<_, MpiError>((integers, addresses, types, combiner))
-    };
-    let (integers, addresses, types, combiner) = envelope(datatype)?;
-    if combiner == constants::combiner_named() {
+    // SAFETY: the library checks the handle.
+    let envelope = unsafe { Envelope::of(datatype) }?;
+    if envelope.is_named() {
         return Ok(Inner::Predefined);
     }
     let repeats = [
@@ -151,20 +138,20 @@ fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
         constants::combiner_contiguous(),
         constants::combiner_resized(),
     ]
-    .contains(&combiner);
-    if !repeats || types != 1 {
+    .contains(&envelope.combiner);
+    if !repeats || envelope.types != 1 || envelope.large_counts > 0 {
         return Ok(Inner::Unknown);
     }
-    let mut integer_list = vec![0; usize::try_from(integers).unwrap_or(0)];
-    let mut address_list: Vec<MPI_Aint> = vec![0; usize::try_from(addresses).unwrap_or(0)];
+    let mut integer_list = vec![0; envelope.integers];
+    let mut address_list: Vec<MPI_Aint> = vec![0; envelope.addresses];
     let mut handle = constants::datatype_null();
     // SAFETY: the lists are as long as the envelope says; one type is written.
     unsafe {
         let (integer_list, address_list) = (integer_list.as_mut_ptr(), address_list.as_mut_ptr());
         pmpi!(PMPI_Type_get_contents(
             datatype,
-            integers,
-            addresses,
+            envelope.integers as c_int,
+            envelope.addresses as c_int,
             1,
             integer_list,
             address_list,
@@ -173,7 +160,8 @@ fn inner_type(datatype: MPI_Datatype) -> Result<Inner, MpiError> {
     }
     Ok(Inner::Type {
         handle,
-        derived: envelope(handle)?.3 != constants::combiner_named(),
+        // SAFETY: the library made the handle.
+        derived: !unsafe { Envelope::of(handle) }?.is_named(),
     })
 }
 

@@ -13,7 +13,7 @@
 //! * [`attribute`]: attributes of communicators.
 //! * [`presence`]: whether every rank has loaded a preloaded library.
 //! * [`nodes()`]: which ranks share a node.
-//! * [`layout`]: how a datatype lies in memory.
+//! * [`layout`]: how a datatype lies in memory. [`mod@envelope`]: how it was made. [`blocks`]: where its data lie.
 //! * [`handle`]: handles as numbers.
 //!
 //! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
@@ -25,6 +25,7 @@ pub mod attribute;
 pub mod blocks;
 pub mod constants;
 pub mod counters;
+pub mod envelope;
 pub mod environment;
 mod error;
 mod forgotten;

@@ -5,14 +5,13 @@
 //! that what was found once stays true; the handle of a derived type can be freed and come back as another type, so nothing
 //! is remembered of those.
 
-use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use mpi_sys::MPI_Datatype;
 
 use crate::layout::Layout;
-use crate::{constants, handle};
+use crate::{envelope, handle};
 
 /// Binary logarithm of the number of places: a program uses a handful of the library's sixty or so predefined types, and one
 /// that finds its place taken is merely not remembered.
@@ -78,11 +77,6 @@ pub(crate) fn remember(datatype: MPI_Datatype, layout: Layout) {
 }
 
 fn is_predefined(datatype: MPI_Datatype) -> bool {
-    let (mut integers, mut addresses, mut types, mut combiner): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-    // SAFETY: four ints are written; the library checks the handle.
-    let code = unsafe {
-        let (integers, addresses) = (&raw mut integers, &raw mut addresses);
-        mpi_sys::PMPI_Type_get_envelope(datatype, integers, addresses, &raw mut types, &raw mut combiner)
-    };
-    code == 0 && combiner == constants::combiner_named()
+    // SAFETY: the caller has a handle of the program's.
+    unsafe { envelope::is_named(datatype) }
 }

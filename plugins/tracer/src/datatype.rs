@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use kilter_mpi::{MPI_Datatype, constants, handle};
+use kilter_mpi::{MPI_Datatype, constants, envelope, handle};
 use kilter_protocol::trace::record::{self, OPERATORS};
 
 const INTEGER: u8 = 2;
@@ -64,15 +64,13 @@ pub(crate) unsafe fn element(datatype: MPI_Datatype) -> Element {
 #[cold]
 unsafe fn ask(datatype: MPI_Datatype, place: &Place) -> Element {
     let mut bytes: mpi_sys::MPI_Count = 0;
-    let (mut integers, mut addresses, mut types, mut combiner): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-    // SAFETY: integers are written; the type is valid by this function's contract.
-    let code = unsafe {
+    // SAFETY: a count is written; the type is valid by this function's contract.
+    let is_named = unsafe {
         mpi_sys::PMPI_Type_size_x(datatype, &raw mut bytes);
-        let (integers, addresses) = (&raw mut integers, &raw mut addresses);
-        mpi_sys::PMPI_Type_get_envelope(datatype, integers, addresses, &raw mut types, &raw mut combiner)
+        envelope::is_named(datatype)
     };
     let bytes = u64::try_from(bytes).unwrap_or(0);
-    if code != 0 || combiner != constants::combiner_named() {
+    if !is_named {
         return Element { bytes, class: DERIVED };
     }
     let class = class_of(&name(datatype));

@@ -374,6 +374,29 @@ fn the_drop_in_and_the_progress_thread_leave_no_event() {
     }
 }
 
+/// A library of MPI 4 ends a program that asks for the construction of such a type in the old way.
+fn types_made_with_large_counts_end_no_program() {
+    for mpi in Mpi::installed() {
+        let program = mpi.built(
+            "mpicc",
+            "../tracer/large_types.c",
+            &["-std=c11", "-O1"],
+            "tracer_large_types",
+        );
+        let deployed = Deployed::for_library(mpi, vec![rule("bcast", 2, 1..=u64::MAX, "bcast.binomial")]);
+        let path = deployed.path.display().to_string();
+        let variables = [("KILTER_PROFILE", path.as_str()), ("KILTER_PRIVATE_AFTER", "0")];
+        let (output, trace) = traced_with(mpi, &[&program], 2, &["libkilter.so"], &variables);
+        assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
+        let sent: Vec<u64> = parts(&trace, 0)
+            .into_iter()
+            .filter(|(_, part)| part.role == Role::Send)
+            .map(|(_, part)| part.bytes)
+            .collect();
+        assert_eq!(sent, [128], "{mpi:?}");
+    }
+}
+
 /// Three hosts to the tracer: no message is there before it was sent.
 fn hosts_with_clocks_of_their_own_have_one_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -551,6 +574,7 @@ kilter_tests::cases![
     a_full_file_is_said_aloud_and_both_ways_are_matched,
     counts_and_trace_come_together,
     the_drop_in_and_the_progress_thread_leave_no_event,
+    types_made_with_large_counts_end_no_program,
     hosts_with_clocks_of_their_own_have_one_time,
     fortran_of_every_kind_is_traced_once,
     threads_have_streams_of_their_own,
