@@ -389,7 +389,6 @@ fn types_made_with_large_counts_end_no_program() {
         let (output, trace) = traced_with(mpi, &[&program], 2, &["libkilter.so"], &variables);
         assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
         let sent: Vec<u64> = parts(&trace, 0)
-            .into_iter()
             .filter(|(_, part)| part.role == Role::Send)
             .map(|(_, part)| part.bytes)
             .collect();
