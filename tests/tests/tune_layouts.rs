@@ -96,7 +96,7 @@ fn what_is_no_layout_is_refused_before_anything_runs() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, part) in [
         (&["--layouts", "2x"][..], "--layouts: `2x` is no layout"),
-        (&["--layouts", "auto"], "SLURM_JOB_ID is not set here"),
+        (&["--layouts", "auto"], "such as SLURM_JOB_ID, is set here"),
         (&["--layouts", "2", "--platform", "ib-32x1"], "--layouts"),
         (&["--layouts", "2", "-n", "4"], "--ranks"),
     ] {

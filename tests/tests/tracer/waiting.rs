@@ -1,8 +1,9 @@
 //! Waiting and transfer of sampled collectives under ranks that come late by a known time, on one clock and on clocks that are hours apart.
 //!
-//! A late rank sleeps for [`LATE_MS`] before each call, so that those who wait for it do so for at least as long, less what the system makes them late
-//! themselves. The bounds leave most of it for that: ranks that spin share processors. How long a transfer takes there says nothing.
+//! A late rank sleeps for 30 ms before each call. How long the others then wait is also a matter of who else uses the processors. So the program
+//! itself keeps when its ranks began and ended each call, and what the tracer says is held against that.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,26 +13,46 @@ use kilter_protocol::sampling;
 use kilter_tests::left_out;
 
 use super::traced;
-use crate::dropin::job::Mpi;
+use crate::dropin::job::{Mpi, Output};
 
-const LATE_MS: f64 = 100.0;
 const CALLS: u64 = 6;
 
-/// Others may wait for so small a part of a late rank's time as one by this: ranks that spin share processors, and come late themselves.
-const LEFT_FOR_OTHERS: f64 = 10.0;
+/// Seconds by which the tracer's sum may differ from the program's, and the part of it: between the two readings of a clock the system may take the
+/// processor, and clocks of several hosts are one but for the time of a message.
+const APART_SECONDS: f64 = 0.02;
+const APART_PART: f64 = 0.02;
+
+/// Clocks of hosts that are hours apart are compared to within this, whoever else uses the processors.
+const MOST_BOUND_NS: u64 = 50_000_000;
 
 /// `late.c`.
 fn late(mpi: Mpi) -> PathBuf {
     mpi.built("mpicc", "../tracer/late.c", &["-std=c11", "-O1", "-g"], "tracer_late")
 }
 
+/// What the program says of a function's calls on a rank: seconds of waiting, and the number of calls to which it came last.
+type Said = BTreeMap<(String, u32), (f64, u64)>;
+
+fn said(output: &Output) -> Said {
+    let lines = output.stdout.strip_prefix("OK\n").unwrap_or_default().lines();
+    let one = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [function, rank, "waiting", seconds, "last", last] = words[..] else {
+            panic!("{line}");
+        };
+        let key = (function.to_owned(), rank.parse().unwrap());
+        (key, (seconds.parse().unwrap(), last.parse().unwrap()))
+    };
+    lines.map(one).collect()
+}
+
 /// Runs it behind a wrapper, with one call in `interval` sampled.
-fn profile(mpi: Mpi, wrapper: Option<&Path>, interval: &str) -> Profile {
+fn profile(mpi: Mpi, wrapper: Option<&Path>, interval: &str) -> (Said, Profile) {
     let program = late(mpi);
     let words: Vec<&Path> = wrapper.into_iter().chain([program.as_path()]).collect();
     let (output, profile) = traced(mpi, &words, 4, &[], &[(sampling::VARIABLE, interval)]);
-    assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
-    profile
+    assert!(output.ok && output.stdout.starts_with("OK\n"), "{mpi:?}: {output:?}");
+    (said(&output), profile)
 }
 
 /// Calls of a function on a communicator by a rank.
@@ -46,57 +67,51 @@ fn of<'p>(profile: &'p Profile, function: &str, communicator: &str, rank: u32) -
     found.unwrap_or_else(|| panic!("no {function} of rank {rank} on {communicator}"))
 }
 
-/// Asserts who comes last, and who waits for it.
-fn assert_waits(case: &str, profile: &Profile, (function, communicator): (&str, &str), last: u32, waiting: &[u32]) {
-    let least = CALLS as f64 * LATE_MS * 1e-3 / LEFT_FOR_OTHERS;
-    let late = of(profile, function, communicator, last).measured;
-    let case = format!("{case}, {function} on {communicator}");
-    assert_eq!(late.calls, CALLS, "{case}: every call is sampled");
-    assert!(late.last > CALLS / 2, "{case}: {late:?}");
-    let caused = least * waiting.len() as f64;
-    assert!(late.caused > caused, "{case}: {late:?} above {caused}");
-    for rank in waiting {
-        let waits = of(profile, function, communicator, *rank).measured;
-        assert!(
-            waits.waiting > least && waits.waiting > late.waiting,
-            "{case}, rank {rank}: {waits:?}"
-        );
-    }
-}
-
-fn assert_all(case: &str, profile: &Profile) {
+fn assert_all(case: &str, (said, profile): &(Said, Profile)) {
     assert_eq!(
         (profile.sampling.interval, profile.sampling.unmatched),
         (1, 0),
         "{case}"
     );
-    assert_waits(case, profile, ("MPI_Allreduce", "world"), 3, &[0, 1, 2]);
-    assert_waits(case, profile, ("MPI_Bcast", "world"), 0, &[1, 2, 3]);
-    assert_waits(case, profile, ("MPI_Reduce", "world"), 1, &[0]);
-    assert_waits(case, profile, ("MPI_Allgather", "0-2:2"), 0, &[2]);
-    assert_waits(case, profile, ("MPI_Allgather", "1-3:2"), 1, &[3]);
-    // Ranks that are no root of a reduction leave it when their data is gone.
-    let root = of(profile, "MPI_Reduce", "world", 0).measured.waiting;
-    for rank in [2, 3] {
-        let waits = of(profile, "MPI_Reduce", "world", rank).measured;
-        assert!(
-            waits.waiting < root / 2.0,
-            "{case}, rank {rank}: {waits:?}, root {root}"
+    assert_eq!(said.len(), 16, "{case}: {said:?}");
+    let of_clocks = CALLS as f64 * profile.sampling.bound_ns as f64 * 1e-9;
+    for ((function, rank), (waiting, last)) in said {
+        let communicator = match (function.as_str(), rank % 2) {
+            ("MPI_Allgather", 0) => "0-2:2",
+            ("MPI_Allgather", _) => "1-3:2",
+            _ => "world",
+        };
+        let measured = of(profile, function, communicator, *rank).measured;
+        let case = format!(
+            "{case}, {function}, rank {rank}: {measured:?}, the program waited {waiting} s and came last {last} times"
         );
+        assert_eq!(measured.calls, CALLS, "{case}: every call is sampled");
+        let apart = (measured.waiting - waiting).abs();
+        assert!(apart < of_clocks + APART_SECONDS + APART_PART * waiting, "{case}");
+        // Who comes last by less than the clocks are apart is not known.
+        assert!(of_clocks > 0.0 || measured.last == *last, "{case}");
     }
+    // Who comes last is who causes the waiting.
+    let all = profile.calls.iter().map(|calls| calls.measured);
+    let (caused, waited) = all.fold((0.0, 0.0), |sums, one| (sums.0 + one.caused, sums.1 + one.waiting));
+    assert!(
+        caused > 0.0 && caused < waited + APART_SECONDS,
+        "{case}: {caused} of {waited}"
+    );
 }
 
 fn who_comes_last_is_waited_for() {
     for mpi in Mpi::installed() {
         let profile = profile(mpi, None, "1");
-        assert_eq!((profile.sampling.clocks, profile.sampling.bound_ns), (1, 0), "{mpi:?}");
+        let sampling = &profile.1.sampling;
+        assert_eq!((sampling.clocks, sampling.bound_ns), (1, 0), "{mpi:?}");
         assert_all(&format!("{mpi:?}"), &profile);
     }
 }
 
 fn all_ranks_sample_the_same_calls() {
     for mpi in Mpi::installed() {
-        let some = profile(mpi, None, "3");
+        let (_, some) = profile(mpi, None, "3");
         assert_eq!((some.sampling.interval, some.sampling.unmatched), (3, 0), "{mpi:?}");
         let sampled = of(&some, "MPI_Allreduce", "world", 0).measured.calls;
         let chosen = (0..CALLS)
@@ -106,7 +121,7 @@ fn all_ranks_sample_the_same_calls() {
             sampled, chosen as u64,
             "{mpi:?}: allreduces are the world's first calls"
         );
-        let none = profile(mpi, None, "0");
+        let (_, none) = profile(mpi, None, "0");
         assert_eq!(none.sampling.interval, 0, "{mpi:?}");
         assert!(none.calls.iter().all(|calls| calls.measured.calls == 0), "{mpi:?}");
     }
@@ -140,9 +155,10 @@ fn clocks_that_differ_are_made_one() {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(|mpi| mpi.is_there()) {
         let profile = profile(mpi, Some(&wrapper), "1");
         let case = format!("{mpi:?}, three clocks");
-        assert_eq!(profile.sampling.clocks, 3, "{case}");
-        let bound = profile.sampling.bound_ns;
-        assert!(bound > 0 && bound < (LATE_MS * 1e6) as u64 / 2, "{case}: {bound} ns");
+        let sampling = &profile.1.sampling;
+        assert_eq!(sampling.clocks, 3, "{case}");
+        let bound = sampling.bound_ns;
+        assert!(bound > 0 && bound < MOST_BOUND_NS, "{case}: {bound} ns");
         assert_all(&case, &profile);
     }
 }
@@ -158,7 +174,7 @@ fn ranks_without_the_tracer_are_named_and_not_waited_for() {
         let program = late(mpi);
         let variables = [(sampling::VARIABLE, "1"), ("KILTER_INIT_WAIT", "2")];
         let (output, profile) = traced(mpi, &[&wrapper, &program], 4, &[], &variables);
-        assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
+        assert!(output.ok && output.stdout.starts_with("OK\n"), "{mpi:?}: {output:?}");
         let named = "rank 3 did not load libkilter_tracer.so, or came too late";
         assert!(output.stderr.contains(named), "{mpi:?}: {output:?}");
         let calls = of(&profile, "MPI_Allreduce", "world", 0);

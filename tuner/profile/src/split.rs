@@ -2,7 +2,8 @@
 //!
 //! A rank waits for those whose data it needs or who need its own: in a call with a root the root waits for all, and all for the root; in a scan
 //! a rank waits for those before it; elsewhere all wait for all. Of these, the latest that came before the rank left ends its waiting: for one that comes
-//! later it has not waited. The rest of its time is transfer.
+//! later it has not waited. The rest of its time is transfer. Where clocks of several hosts were made one, times of two of them are apart by up to twice the
+//! bound: who came that much after a rank left may have come before, and has been waited for until then.
 
 use std::collections::BTreeSet;
 
@@ -69,6 +70,7 @@ pub struct Split {
 struct Came {
     sample: Sample,
     begin_ns: i64,
+    /// Who comes later was not waited for: the end, and what clocks may be apart.
     end_ns: i64,
 }
 
@@ -103,6 +105,11 @@ fn on_one_clock(call: &[Sample], members: &[u32], clocks: &Clocks, job: &impl Jo
     let function = job.function(call.first()?.calls);
     let leader = clocks.leader(call.first()?.rank)?;
     let one_clock = call.iter().all(|sample| clocks.leader(sample.rank) == Some(leader));
+    let apart_ns = if one_clock {
+        0
+    } else {
+        clocks.bound_ns().saturating_mul(2)
+    };
     let came = |rank: &u32| {
         let at = call.binary_search_by_key(rank, |sample| sample.rank).ok()?;
         let sample = call.get(at).filter(|sample| job.function(sample.calls) == function)?;
@@ -114,7 +121,9 @@ fn on_one_clock(call: &[Sample], members: &[u32], clocks: &Clocks, job: &impl Jo
         Some(Came {
             sample: *sample,
             begin_ns,
-            end_ns: begin_ns.checked_add_unsigned(sample.took_ns)?,
+            end_ns: begin_ns
+                .checked_add_unsigned(sample.took_ns)?
+                .checked_add_unsigned(apart_ns)?,
         })
     };
     members.iter().map(came).collect()

@@ -66,8 +66,10 @@ impl Limits {
     /// any has started.
     #[must_use]
     pub fn of_job(stall_seconds: f64, ranks: usize, start_seconds: Option<f64>) -> Limits {
-        let stall = stall_seconds + Limits::SILENT_SECONDS_PER_RANK * ranks as f64;
-        let start = stall_seconds + Limits::START_SECONDS + Limits::START_SECONDS_PER_RANK * ranks as f64;
+        // Whole seconds, which errors and reports name.
+        let of_ranks = |seconds: f64| (seconds * ranks as f64).floor();
+        let stall = stall_seconds + of_ranks(Limits::SILENT_SECONDS_PER_RANK);
+        let start = stall_seconds + Limits::START_SECONDS + of_ranks(Limits::START_SECONDS_PER_RANK);
         Limits {
             start_seconds: start.max(Limits::STARTS * start_seconds.unwrap_or(0.0)),
             stall_seconds: stall,

@@ -77,6 +77,18 @@ fn all_wait_for_the_last_over_clocks_that_differ() {
     assert_eq!(split.unmatched, 0);
 }
 
+/// Clocks that were compared on a busy machine are apart by a millisecond: rank 2 seems to come when the others have left, who cannot have left without it.
+#[test]
+fn who_comes_within_the_clocks_bound_is_waited_for() {
+    let times = [(0, 10), (4, 10), (11, 13), (1, 10)];
+    let waits = |clocks: &Clocks| waiting(&of(call(0, times, None), 4, clocks, &job("MPI_Allreduce")));
+    assert_eq!(waits(&clocks()), [4, 0, 0, 3], "nobody waits for rank 2");
+    let loose = Clocks::new(three_hosts(CLOCKS, (1_000_000, 1_000_000)));
+    assert!(loose.bound_ns() >= 1_000_000, "{}", loose.bound_ns());
+    // Until they left.
+    assert_eq!(waits(&loose), [10, 6, 0, 9]);
+}
+
 #[test]
 fn roots_and_scans_wait_for_those_whose_data_they_need() {
     // Rank 2 comes late; rank 1 is the root.
