@@ -53,7 +53,7 @@ const IN_TWO_ROWS: [&[u64]; 2] = [
     &[41_224, 33_032, 33_032, 24_840, 24_840, 16_648, 16_648, 8456],
 ];
 
-/// What is found of the first row's panels where they are sent in parts: one panel in two parts, or none of it, since its parts have few chunks each.
+/// Bytes that are found of the first row's panels where they are sent in parts: one panel in two parts, or none of it, since its parts have few chunks each.
 const LONG_IN_PARTS: &[u64] = &[33_032, 33_032, 24_840, 24_840, 16_648, 8456, 8456, 8328, 8320];
 const LONG_MODIFIED_MISSED: &[u64] = &[33_032, 33_032, 24_840, 24_840, 16_648, 8456, 8456];
 
@@ -258,7 +258,7 @@ fn every_broadcast_of_panels_is_found_in_two_rows() {
     }
 }
 
-/// What was reported as broadcasts before: pairs of ranks that exchange the same numbers again and again.
+/// Reported as broadcasts before: pairs of ranks that exchange the same numbers again and again.
 fn nothing_is_found_in_rings_and_exchanges_of_pairs() {
     let Some(folder) = made() else { return };
     let ring = compiled(&folder, "ring");

@@ -30,7 +30,7 @@ fn late(mpi: Mpi) -> PathBuf {
     mpi.built("mpicc", "../tracer/late.c", &["-std=c11", "-O1", "-g"], "tracer_late")
 }
 
-/// What the program says of a function's calls on a rank: seconds of waiting, and the number of calls to which it came last.
+/// The program's word on a function's calls on a rank: seconds of waiting, and the number of calls to which it came last.
 type Said = BTreeMap<(String, u32), (f64, u64)>;
 
 fn said(output: &Output) -> Said {
@@ -88,10 +88,10 @@ fn assert_all(case: &str, (said, profile): &(Said, Profile)) {
         assert_eq!(measured.calls, CALLS, "{case}: every call is sampled");
         let apart = (measured.waiting - waiting).abs();
         assert!(apart < of_clocks + APART_SECONDS + APART_PART * waiting, "{case}");
-        // Who comes last by less than the clocks are apart is not known.
+        // The last rank is not known where it is last by less than the clocks are apart.
         assert!(of_clocks > 0.0 || measured.last == *last, "{case}");
     }
-    // Who comes last is who causes the waiting.
+    // The rank that comes last is the one that causes the waiting.
     let all = profile.calls.iter().map(|calls| calls.measured);
     let (caused, waited) = all.fold((0.0, 0.0), |sums, one| (sums.0 + one.caused, sums.1 + one.waiting));
     assert!(

@@ -70,7 +70,7 @@ pub struct Split {
 struct Came {
     sample: Sample,
     begin_ns: i64,
-    /// Who comes later was not waited for: the end, and what clocks may be apart.
+    /// Ranks that come later were not waited for: the end, and what clocks may be apart.
     end_ns: i64,
 }
 

@@ -33,7 +33,7 @@ fn lasts(what: FaultKind) -> bool {
 }
 
 impl Quarantine {
-    /// What earlier runs have put away, which this one adds to; `retries` forgets theirs.
+    /// The candidates that earlier runs have put away, to which this one adds; `retries` forgets theirs.
     ///
     /// # Errors
     /// The database's.

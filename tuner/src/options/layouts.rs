@@ -69,7 +69,7 @@ pub(super) fn layouts(
     }
     let is_free = typed.ranks.is_none() && typed.platform.is_none();
     if let Some(application) = application {
-        // What is left out is said on a simulated machine as well.
+        // Communicators that are left out are named on a simulated machine as well.
         let choice = if typed.ranks.is_none() {
             application.choice()
         } else {

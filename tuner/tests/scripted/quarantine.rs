@@ -139,7 +139,7 @@ fn what_failed_is_not_tried_by_a_later_run_until_it_is_asked_for() {
     assert_eq!((hung.get(), wrong.get()), (2, 2));
 }
 
-/// What is not asked for is not in the report.
+/// Failures that nobody asked for are not in the report.
 #[test]
 fn failures_of_other_collectives_are_not_reported() {
     let library = slow_reduce(|call| call.algorithm == 2).crashes(|call| call.algorithm == 3);

@@ -102,7 +102,7 @@ struct Proven {
     emitted: Emitted,
     after: Verification,
     untouched: Medians,
-    /// What got slower, each with a note of how much.
+    /// Subjects that got slower, each with a note of how much.
     spoilt: Vec<(Subject, String)>,
 }
 

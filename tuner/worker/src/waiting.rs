@@ -88,7 +88,7 @@ fn has_room(ranks: &[&Share]) -> bool {
         }
         processors.extend(own);
     }
-    // Where the system does not tell, a rank knows how many there are.
+    // A rank knows how many there are where the system does not tell.
     let count = if processors.is_empty() {
         ranks[0].most
     } else {

@@ -1,4 +1,4 @@
-//! What is known of a derived type, as an attribute of it: it goes with the type, whose handle may come back as another one. A duplicate gets no copy.
+//! Knowledge of a derived type, as an attribute of it: it goes with the type, whose handle may come back as another one. A duplicate gets no copy.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -27,7 +27,7 @@ fn key() -> Option<c_int> {
     })
 }
 
-/// What is known of a type.
+/// Knowledge of a type.
 ///
 /// # Safety
 /// The type is valid, and is not freed meanwhile.

@@ -21,14 +21,14 @@ pub(super) enum Mistake {
     Twice(String),
 }
 
-/// What is wrong with a rule, and its place in the text of the file.
+/// A mistake in a rule, and its place in the text of the file.
 #[derive(Debug)]
 pub(super) struct At {
     pub(super) at: Range<usize>,
     pub(super) what: Wrong,
 }
 
-/// What is wrong with a rule, by its key.
+/// A mistake in a rule, by its key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Wrong {
     /// The id is no name.
@@ -54,7 +54,7 @@ pub(super) enum Wrong {
     Text { key: &'static str, what: WrongText },
 }
 
-/// What is wrong with a quantity.
+/// A mistake in a quantity.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WrongQuantity {
     /// Its name is none.
@@ -71,7 +71,7 @@ pub(super) enum WrongQuantity {
     NotOfCounters(String),
 }
 
-/// What is wrong with a comparison, an expression or a sentence.
+/// A mistake in a comparison, an expression or a sentence.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WrongText {
     /// It cannot be read as a comparison or an expression.

@@ -166,7 +166,7 @@ impl Own<'_> {
             Step::Send(number) | Step::Start(number) => Some(place(&self.messages[*number as usize])),
             _ => None,
         };
-        // Where the rank sends from next, or else sent from last.
+        // The place that the rank sends from next, or else sent from last.
         let (before, behind) = steps.split_at(at);
         let mut all = behind.iter().chain(before.iter().rev()).filter_map(sent);
         let own = all.find(|range| range.end - range.start == bytes);

@@ -10,7 +10,7 @@ use kilter_model::options::{OptionError, wrong};
 
 pub(super) use shape::Shape;
 
-/// What a command finds around it.
+/// The surroundings of a command: variables, files and CPUs.
 pub(super) struct Surroundings<'r> {
     /// Reads a variable of the environment.
     pub variable: &'r dyn Fn(&str) -> Option<String>,

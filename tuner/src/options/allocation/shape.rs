@@ -49,7 +49,7 @@ impl Shape {
                 let read = expanded(&text, count).ok_or_else(|| unread(name, &text))?;
                 Ok(Some(read))
             };
-            // Where the batch system does not tell, the other hosts are taken to be like this one.
+            // The other hosts are taken to be like this one where the batch system does not tell.
             let cpus = list(&allocation.cpus)?.unwrap_or_else(|| vec![surroundings.cpus_here; count]);
             let slots = list(&allocation.tasks)?.unwrap_or_else(|| cpus.clone());
             return Ok(Some(Shape { cpus, slots }));

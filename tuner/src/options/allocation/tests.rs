@@ -47,7 +47,7 @@ fn an_allocation_says_where_ranks_run() {
     );
 }
 
-/// What is around a command that was told nothing: its hosts, their room for ranks, and the library's launcher.
+/// The surroundings of a command that was told nothing: its hosts, their room for ranks, and the library's launcher.
 #[test]
 fn an_allocation_is_read_without_being_told() {
     let around = |variables: &[(&str, &str)], files: &[(&str, &str)]| {
