@@ -28,7 +28,8 @@ pub(super) fn run(typed: cli::Check) -> anyhow::Result<Status> {
     on_layouts(&common, &layouts)
 }
 
-fn checked(context: &Context<'_>) -> anyhow::Result<Report> {
+/// Verifies, and reports.
+pub(crate) fn checked(context: &Context<'_>) -> anyhow::Result<Report> {
     let verification = verify(
         &context.jobs,
         &context.plan,

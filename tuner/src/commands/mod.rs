@@ -4,7 +4,7 @@ mod advise;
 mod apply;
 mod batch;
 mod benchmark;
-mod check;
+pub(crate) mod check;
 mod compare;
 mod detect;
 mod doctor;

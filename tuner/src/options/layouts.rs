@@ -39,18 +39,26 @@ pub fn checking(typed: cli::Check) -> Result<Checking, OptionError> {
     } else {
         layouts(listed, &typed.measure, application)?
     };
-    let common = match options.first() {
-        Some(first) => Options {
-            out: absolute("--out", &typed.measure.job.out)?,
-            ..first.clone()
-        },
-        None => measuring_for(typed.measure, application)?,
-    };
     Ok(Checking {
-        common,
+        common: common(&options, typed.measure, application)?,
         layouts: options,
         said,
     })
+}
+
+/// Options of the results that all layouts share, in the directory above theirs; without layouts, those of the measurement.
+pub(super) fn common(
+    layouts: &[Options],
+    typed: cli::Measure,
+    application: Option<&Application>,
+) -> Result<Options, OptionError> {
+    match layouts.first() {
+        Some(first) => Ok(Options {
+            out: absolute("--out", &typed.job.out)?,
+            ..first.clone()
+        }),
+        None => measuring_for(typed, application),
+    }
 }
 
 /// The layouts of `--layouts`; else, where neither it nor `--ranks` is given, those of the application; else those of the allocation in which the

@@ -6,11 +6,10 @@ use kilter_algorithms::Collective;
 use kilter_model::config::ConfigError;
 use kilter_model::config::target::{self, Target};
 use kilter_model::limits::Limits;
-use kilter_model::options::{OptionError, Options, TuneOptions, absolute, functions, parse_bytes, plugins, wrong};
+use kilter_model::options::{OptionError, TuneOptions, functions, parse_bytes, plugins, wrong};
 
 use super::application;
-use super::layouts::{Layouts, layouts};
-use super::measuring_for;
+use super::layouts::{Layouts, common, layouts};
 use crate::cli;
 
 /// Validates the options of tuning.
@@ -48,13 +47,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     let application = application::read(&typed.measure)?;
     let application = application.as_ref();
     let Layouts { mut options, said } = layouts(typed.layouts.as_deref(), &typed.measure, application)?;
-    let mut common = match options.first() {
-        Some(first) => Options {
-            out: absolute("--out", &typed.measure.job.out)?,
-            ..first.clone()
-        },
-        None => measuring_for(typed.measure, application)?,
-    };
+    let mut common = common(&options, typed.measure, application)?;
     for own in options.iter_mut().chain([&mut common]) {
         own.limits = limits.clone();
         own.plugins = plugins.clone();

@@ -9,6 +9,7 @@ use clap::Parser as _;
 use super::library::ScriptedLibrary;
 use super::playing::{Jobs, VERSION};
 use crate::cli;
+use crate::commands::check::checked;
 use crate::{launcher, proof, reporting};
 use kilter_bench::launch;
 use kilter_bench::launch::Bench;
@@ -22,10 +23,8 @@ use kilter_model::config::library::Library;
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::plan::Plan;
 use kilter_model::report::Report;
-use kilter_model::setup::Setup;
 use kilter_search::context::Context;
 use kilter_search::plugins;
-use kilter_search::verification::{Allowance, verify};
 use kilter_tune as tune;
 use kilter_tune::Tuned;
 use kilter_tune::layouts::prove::{Member, prove};
@@ -127,22 +126,7 @@ impl Site {
             anyhow::bail!("`check` is not read as such");
         };
         let options = crate::options::measuring(typed.measure)?;
-        self.run(Box::new(self.bench()), &options, arguments, |context| {
-            let found = verify(
-                &context.jobs,
-                &context.plan,
-                &context.facts,
-                "check",
-                &Setup::default(),
-                Allowance::ALL,
-            )?;
-            Ok(reporting::of_check(
-                &context.jobs,
-                &context.plan,
-                &context.quarantine,
-                &found,
-            ))
-        })
+        self.run(Box::new(self.bench()), &options, arguments, checked)
     }
 
     /// `kilter detect --measure` with these further arguments, for what was detected in a trace: the findings with what was measured, the number

@@ -29,9 +29,9 @@ fn payload(bytes: u64, number: u64) -> Payload {
     }
 }
 
-/// Rank 0 sends its data to each other rank: a broadcast of each of these numbers of bytes, at call sites of its own.
-fn broadcasts(sizes: &[u64]) -> Trace {
-    let mut trace = Trace {
+/// A trace of all ranks in which nothing happens.
+fn silent() -> Trace {
+    Trace {
         ranks: RANKS as usize,
         communicators: vec![Communicator {
             members: (0..RANKS).collect(),
@@ -39,7 +39,12 @@ fn broadcasts(sizes: &[u64]) -> Trace {
         }],
         events: vec![Vec::new(); RANKS as usize],
         ..Trace::default()
-    };
+    }
+}
+
+/// Rank 0 sends its data to each other rank: a broadcast of each of these numbers of bytes, at call sites of its own.
+fn broadcasts(sizes: &[u64]) -> Trace {
+    let mut trace = silent();
     let mut now_ns = 0;
     for (number, bytes) in sizes.iter().enumerate() {
         let site = trace.sites.len() as u32;
@@ -85,15 +90,7 @@ fn broadcasts(sizes: &[u64]) -> Trace {
 
 /// Each rank sends rank 0 a block, of these lengths beginning with that of rank 1, so many times at the same call sites.
 fn gathers(lengths: [u64; 3]) -> Trace {
-    let mut trace = Trace {
-        ranks: RANKS as usize,
-        communicators: vec![Communicator {
-            members: (0..RANKS).collect(),
-            name: "world".to_owned(),
-        }],
-        events: vec![Vec::new(); RANKS as usize],
-        ..Trace::default()
-    };
+    let mut trace = silent();
     for line in [1, 2] {
         trace.sites.push(CallSite {
             function: "collect".to_owned(),
