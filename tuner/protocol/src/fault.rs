@@ -42,6 +42,13 @@ pub enum Fault {
         /// Its words.
         why: String,
     },
+    /// The item ended the job in which it ran. The tuner finds this, not the worker.
+    EndedTheJob {
+        /// The way in which the job ended: it hung or crashed.
+        kind: FaultKind,
+        /// The end of the job in words.
+        text: String,
+    },
     /// A store of schema 6 or older kept the fault as text.
     Told {
         /// The kind, which the migration took from how the text begins.
@@ -148,7 +155,7 @@ impl Fault {
             Fault::NoEffect { .. } => FaultKind::NoEffect,
             Fault::OtherResults { .. } => FaultKind::OtherResults,
             Fault::Refused { .. } => FaultKind::Refused,
-            Fault::Told { kind, .. } => *kind,
+            Fault::EndedTheJob { kind, .. } | Fault::Told { kind, .. } => *kind,
         }
     }
 }
@@ -159,7 +166,7 @@ impl fmt::Display for Fault {
             Fault::WrongData(_) | Fault::BrokenBarrier => "wrong data: ",
             Fault::NoEffect { .. } => "had no effect: ",
             Fault::OtherResults { .. } => "not reproducible: ",
-            Fault::Refused { .. } | Fault::Told { .. } => "",
+            Fault::EndedTheJob { .. } | Fault::Refused { .. } | Fault::Told { .. } => "",
         })?;
         self.detail().fmt(f)
     }
@@ -218,7 +225,7 @@ impl fmt::Display for Detail<'_> {
                 by_rank(*rank, f)?;
                 f.write_str(why)
             }
-            Fault::Told { text, .. } => f.write_str(text),
+            Fault::EndedTheJob { text, .. } | Fault::Told { text, .. } => f.write_str(text),
         }
     }
 }

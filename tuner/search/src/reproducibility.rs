@@ -59,7 +59,8 @@ fn compared(jobs: &Jobs<'_>, plan: &Plan, label: &str, setup: &Setup) -> anyhow:
     let setup = setup.clone().comparing_bits();
     let mut session = jobs.session(label, &setup, false)?;
     for outcome in session.measure_all(&blocks, &mut |_| ())? {
-        failed.extend(outcome.failed);
+        let is_of_bits = |(_, fault): &(_, Fault)| !matches!(fault, Fault::EndedTheJob { .. });
+        failed.extend(outcome.failed.into_iter().filter(is_of_bits));
     }
     let start = session.start()?;
     jobs.site.confirm(&setup, &start)?;

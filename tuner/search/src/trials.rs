@@ -8,7 +8,7 @@ use kilter_model::deployment::Assignment;
 use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
-use kilter_protocol::fault::FaultKind;
+use kilter_protocol::fault::{Fault, FaultKind};
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
@@ -233,7 +233,9 @@ impl<'s, 'a> Trials<'s, 'a> {
         for (block, outcome) in blocks.iter().zip(&outcomes) {
             for item in &block.items {
                 if let Some(fault) = outcome.failed.get(&item.id) {
-                    if !assignments.is_empty() {
+                    // No job enters what the library itself cannot do.
+                    let is_candidates = !matches!(fault, Fault::EndedTheJob { .. });
+                    if is_candidates && !assignments.is_empty() {
                         return Ok(Err(Refusal {
                             what: fault.kind(),
                             detail: fault.detail().to_string(),

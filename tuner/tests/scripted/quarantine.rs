@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::resume::killed;
 use super::*;
 
 /// Counts how often something is looked at that holds.
@@ -99,13 +100,63 @@ fn a_row_that_fails_the_correctness_matrix_is_not_deployed() {
     );
 }
 
+/// The library's own broadcast of 1 KiB.
+fn is_broken(call: &Call<'_>) -> bool {
+    call.item == "bcast(n) @1024"
+}
+
+/// One size of one function that no job survives says nothing of the others.
 #[test]
-fn a_library_that_fails_by_itself_ends_the_command_with_what_failed() {
-    let library = ScriptedLibrary::new().crashes(|call| call.bytes == 4096 && call.collective.name() == "reduce");
-    let (_directory, site) = site(library);
+fn what_the_library_cannot_do_by_itself_is_put_away_and_the_run_goes_on() {
+    for ends in ["crashed", "hung"] {
+        let (entered, breaks) = counted(is_broken);
+        let library = slow_reduce(|call| call.algorithm == 2);
+        let library = match ends {
+            "crashed" => library.crashes(breaks),
+            _ => library.hangs(breaks),
+        };
+        let run = tune(library, "--guidelines GL8,GL10 --sizes 1024,4096");
+        assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"], "{ends}");
+        assert!(is_mended(&run, SLOW), "{ends}");
+        assert_eq!(entered.get(), 1, "{ends}");
+        let why = &run.report.not_verified["bcast(n) @1024"];
+        assert!(why.contains("in job `before/screen/0`, block `bcast@1024`"), "{why}");
+        assert!(
+            !run.report
+                .cells
+                .iter()
+                .any(|cell| cell.function == "bcast" && cell.bytes == 1024)
+        );
+        let said = warning(&run, "the library's own `bcast(n) @1024`");
+        assert!(
+            said.contains(ends) && said.contains("report it to its developers"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_resumed_run_knows_what_the_library_could_not_do() {
+    let arguments = "--guidelines GL8,GL10 --sizes 1024,4096";
+    let library = || slow_reduce(|call| call.algorithm == 2);
+    let (whole, home, _) = killed(40, library().crashes(is_broken), arguments);
+    let (entered, breaks) = counted(is_broken);
+    let site = Site::new(&home.path().join("site"), library().crashes(breaks)).unwrap();
+    let resumed = tune_at(&site, arguments);
+    assert_eq!(changes(&resumed), changes(&whole));
+    assert_eq!(resumed.report.not_verified, whole.report.not_verified);
+    assert_eq!(entered.get(), 0, "what ended a job is in the database");
+}
+
+#[test]
+fn a_library_that_fails_wherever_it_is_tried_ends_the_command_with_what_failed() {
+    let (_directory, site) = site(ScriptedLibrary::new().crashes(|_| true));
     let error = site.tune(&["--guidelines", "GL8", "--sizes", "1024,4096"]).unwrap_err();
     let text = format!("{error:#}");
-    assert!(text.contains("reduce(n) @4096") && text.contains("SIGSEGV"), "{text}");
+    assert!(
+        text.contains("SIGSEGV") && text.contains("launch `before/screen/0` failed"),
+        "{text}"
+    );
 }
 
 /// A site's nightly run does not hang every night on the same candidate.

@@ -28,7 +28,7 @@ pub use command::{CommandSpec, CommandTemplate};
 pub use failure::{JobFailure, SessionError};
 pub use recover::recover;
 pub use replay::Replay;
-pub use session::{JobSpec, Limits, Session};
+pub use session::{Broken, JobSpec, Limits, Session};
 pub use watch::Watch;
 
 #[cfg(test)]

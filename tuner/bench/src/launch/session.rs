@@ -5,6 +5,7 @@
 //! key.
 
 mod answers;
+mod broken;
 mod jobs;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use super::watch::Watch;
 use crate::reference::{Launch, Reference};
 pub use crate::store::{BlockOutcome, ItemSamples};
 use crate::store::{Run, StoreError};
+pub use broken::Broken;
 
 /// Number of times that a question is put to a worker that ends in order without answering.
 const MAX_TRIES: usize = 3;
@@ -109,6 +111,8 @@ pub struct Session<'run> {
     out_of_time: bool,
     watch: Option<&'run Watch>,
     judge: Option<(&'run Reference, Launch)>,
+    broken: Option<&'run Broken>,
+    survives: bool,
     #[cfg(test)]
     pub(super) dies_after_lines: Option<usize>,
 }
@@ -133,6 +137,8 @@ impl<'run> Session<'run> {
             out_of_time: false,
             watch: None,
             judge: None,
+            broken: None,
+            survives: false,
             #[cfg(test)]
             dies_after_lines: None,
         }
@@ -163,6 +169,20 @@ impl<'run> Session<'run> {
     #[must_use]
     pub fn judged_by(mut self, reference: &'run Reference, launch: Launch) -> Session<'run> {
         self.judge = Some((reference, launch));
+        self
+    }
+
+    /// Leaves out items that have ended a job, and answers them as failed.
+    #[must_use]
+    pub fn heeding(mut self, broken: &'run Broken) -> Session<'run> {
+        self.broken = Some(broken);
+        self
+    }
+
+    /// Goes on in a new job, without the item, where an item ends the job. For sessions that ask nothing but what the library itself does.
+    #[must_use]
+    pub fn surviving(mut self) -> Session<'run> {
+        self.survives = true;
         self
     }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use kilter_bench::budget::Budget;
 use kilter_bench::launch::command::TemplateError;
-use kilter_bench::launch::{Bench, CommandSpec, CommandTemplate, JobSpec, Limits, Machine, Session, Watch, other_load};
+use kilter_bench::launch::{
+    Bench, Broken, CommandSpec, CommandTemplate, JobSpec, Limits, Machine, Session, Watch, other_load,
+};
 use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::progress::Progress;
 use kilter_bench::reference::{self, Reference};
@@ -47,6 +49,8 @@ pub struct Jobs<'a> {
     pub bench: Box<dyn Bench>,
     /// The jobs that are over.
     pub watch: Watch,
+    /// What ends a job by itself.
+    broken: Broken,
     /// Results of the untouched library for random doubles, where the options ask for the same.
     reference: Reference,
     /// Volumes at which a launch that compares bits combines data; empty where the options do not ask for it.
@@ -80,6 +84,7 @@ impl<'a> Jobs<'a> {
             template,
             bench: Box::new(Machine),
             watch: Watch::default(),
+            broken: Broken::default(),
             reference: Reference::default(),
             compared,
             other_load_is_known: Cell::new(false),
@@ -146,7 +151,8 @@ impl<'a> Jobs<'a> {
         self.heed_jobs();
         let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec)
             .on(&*self.bench)
-            .watched_by(&self.watch);
+            .watched_by(&self.watch)
+            .heeding(&self.broken);
         Ok(if compares_bits {
             session.judged_by(&self.reference, reference::Launch::of(setup))
         } else {
@@ -214,6 +220,12 @@ impl<'a> Jobs<'a> {
 
     /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.
     pub fn heed_jobs(&self) {
+        for (item, fault) in self.broken.news() {
+            self.progress.warn(&format!(
+                "the library's own `{item}` {} and is measured no more in this run; report it to its developers: {fault}",
+                fault.kind()
+            ));
+        }
         for job in self.watch.news() {
             if let Some(failure) = &job.started_again {
                 self.progress.note(&format!("started once more: {failure}"));

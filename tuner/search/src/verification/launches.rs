@@ -187,6 +187,10 @@ pub(super) fn launch(
     };
     let begin = jobs.budget.spent_seconds();
     let mut session = jobs.session(name, setup, noise.is_some())?;
+    // A deployment that ends jobs is taken back; what the library does by itself is put away.
+    if *setup == Setup::default() {
+        session = session.surviving();
+    }
     let outcomes = session
         .measure_all(&blocks, &mut |_| jobs.progress.step(1))
         .with_context(|| format!("launch `{name}` failed; its log is in {}", jobs.directory.display()))?;

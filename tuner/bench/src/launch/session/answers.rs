@@ -10,7 +10,8 @@ use crate::launch::failure::{JobFailure, SessionError};
 use crate::launch::job::Stop;
 
 impl Session<'_> {
-    pub(super) fn answer(
+    /// Answers all blocks, or says why not.
+    pub(super) fn answer_all(
         &mut self,
         blocks: &[Block],
         progress: &mut dyn FnMut(&str),
