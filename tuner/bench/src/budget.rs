@@ -183,6 +183,12 @@ impl Budget {
         (self.search_end_seconds() - self.spent_seconds()).max(0.0)
     }
 
+    /// Lets the current part go on until so many seconds are spent.
+    pub fn prolong_part_until(&self, seconds: f64) {
+        let end = self.part_end_seconds.get().max(seconds.min(self.total_seconds));
+        self.part_end_seconds.set(end);
+    }
+
     /// Lets the current part go on until the end, because no later part needs its seconds.
     pub fn prolong_part(&self) {
         self.part_end_seconds.set(self.total_seconds);

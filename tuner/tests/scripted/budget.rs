@@ -34,6 +34,16 @@ fn a_budget_that_ends_in_the_middle_says_what_was_only_screened() {
     assert!(run.seconds < 33.0, "{}", run.seconds);
 }
 
+/// Screening takes more than the first verification is allowed. Violations are decided all the same, the clearest first.
+#[test]
+fn where_screening_takes_long_the_clearest_violations_are_decided_still() {
+    let library = unclear().cost("bcast", |_, usual| 6.0 * usual);
+    let run = tune(library, &format!("{MANY} --budget 24"));
+    assert!(count(&run, Outcome::Screened) > 0);
+    assert!(count(&run, Outcome::Violated) > 0, "{:#?}", run.report.warnings);
+    assert!(run.seconds < 24.0 + 3.0, "{}", run.seconds);
+}
+
 /// Calls of half a second, so that the first launch alone would outlast the budget: it ends after the block that it is in, and keeps what it
 /// has measured.
 #[test]

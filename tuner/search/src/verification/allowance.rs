@@ -17,6 +17,9 @@ impl Allowance {
     };
 }
 
+/// Share of the seconds after a screening that belongs to the launches that decide, at least.
+const DECIDING_SHARE: f64 = 0.35;
+
 /// End of its launches, on the command's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limit {
@@ -54,10 +57,23 @@ impl Limit {
         (self.seconds - spent).max(0.0)
     }
 
+    /// Seconds left of the whole budget.
+    pub(super) fn whole_left(&self, spent: f64) -> f64 {
+        (self.total - spent).max(0.0)
+    }
+
     /// Seconds left if nothing is violated.
     pub(super) fn most_left(&self, spent: f64) -> f64 {
         let end = if self.goes_on { self.total } else { self.seconds };
         (end - spent).max(0.0)
+    }
+
+    /// Leaves the launches that decide their share of the seconds that are left, where the screening took most of what was allowed: what is
+    /// only screened is worth nothing to the later steps.
+    pub(super) fn leave_to_decide(&mut self, spent: f64) {
+        let least = spent + DECIDING_SHARE * (self.total - spent).max(0.0);
+        self.seconds = self.seconds.max(least);
+        self.allowed = self.allowed.max(least);
     }
 
     /// Takes the seconds of the later steps if nothing is violated so far and the seconds suffice for a launch; true if it does.
@@ -99,6 +115,23 @@ mod tests {
         limit.heed(true);
         assert_eq!(limit.left(50.0), 0.0);
         assert!(!limit.goes_on_for(50.0, 5.0, true));
+    }
+
+    #[test]
+    fn a_screening_that_took_everything_leaves_seconds_to_decide() {
+        let mut limit = Limit::new(FIRST, 0.0, 100.0);
+        limit.leave_to_decide(10.0);
+        assert!((limit.left(10.0) - 31.5).abs() < 1e-9, "more than what is left of 35");
+        let mut late = Limit::new(FIRST, 0.0, 100.0);
+        late.leave_to_decide(60.0);
+        assert!((late.left(60.0) - 14.0).abs() < 1e-9);
+        late.heed(true);
+        assert!((late.left(60.0) - 14.0).abs() < 1e-9, "what is violated has to be decided, too");
+        late.leave_to_decide(200.0);
+        assert_eq!(late.left(200.0), 0.0);
+        let mut all = Limit::new(Allowance::ALL, 0.0, 100.0);
+        all.leave_to_decide(60.0);
+        assert_eq!(all.left(60.0), 40.0);
     }
 
     #[test]

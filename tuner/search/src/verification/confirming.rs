@@ -79,7 +79,8 @@ impl Work<'_, '_> {
             };
             // Because of the clock, not because of what was measured.
             let further = self.pace() * self.launch_price(&subjects);
-            let last = options.fixed || (self.left_seconds() < further && !self.goes_on_for(further));
+            self.is_out_of_time = self.left_seconds() < further && !self.goes_on_for(further);
+            let last = options.fixed || self.is_out_of_time;
             fresh.retain_timed(&self.timed);
             self.cells.append(fresh);
             design.weigh(weights.by_cell(&self.cells));
@@ -140,9 +141,12 @@ impl Work<'_, '_> {
                 self.affordable(entered, had + made)
             };
             let price = self.pace() * self.launch_price(&subjects);
-            // A first look needs its launches, whatever the estimate says.
-            let needs_more = self.verification.launches < MIN_LAUNCHES && (made > 0 || self.left_seconds() > 0.0);
+            // A first look needs its launches, whatever the estimate says, as far as the whole budget has them.
+            let has_time = self.limit.whole_left(self.jobs.budget.spent_seconds()) > price;
+            let needs_more =
+                self.verification.launches < MIN_LAUNCHES && has_time && (made > 0 || self.left_seconds() > 0.0);
             if !is_fixed && !needs_more && self.left_seconds() < price {
+                self.is_out_of_time = true;
                 break;
             }
             let expected = self.launch_price(&subjects);

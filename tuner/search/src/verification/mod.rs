@@ -68,6 +68,8 @@ struct Work<'a, 'b> {
     cells: Cells,
     /// The time limit of the launches.
     limit: Limit,
+    /// True once the seconds reach for no further launch.
+    is_out_of_time: bool,
     /// Launches that a cell may have.
     most_launches: usize,
     /// Launches without which no cell to confirm can be violated.
@@ -98,6 +100,9 @@ pub fn verify(
     let subjects = plan.subjects();
     let limited = (&mut verification, limit.seconds);
     let pass = first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?;
+    let mut limit = limit;
+    limit.leave_to_decide(jobs.budget.spent_seconds());
+    jobs.budget.prolong_part_until(limit.seconds);
     let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
     let planned = Cells::new(plan, &work.pass.timed, jobs.site.options.effect_floor);
     work.confirm(&planned)?;
@@ -128,6 +133,7 @@ impl<'a, 'b> Work<'a, 'b> {
             keys: Vec::new(),
             cells: Cells::default(),
             limit,
+            is_out_of_time: false,
             most_launches: jobs.site.options.launches,
             needed_launches: 0,
             paces: Vec::new(),

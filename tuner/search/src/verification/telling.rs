@@ -27,7 +27,7 @@ impl Work<'_, '_> {
             self.verification.cells.iter().filter(is).count()
         };
         let (screened, open) = (count(Outcome::Screened), count(Outcome::Undecided));
-        if screened + open > 0 && self.left_seconds() <= 0.0 {
+        if screened + open > 0 && (self.is_out_of_time || self.left_seconds() <= 0.0) {
             self.jobs.progress.warn(&format!(
                 "{:.0} s of the budget were spent after {} launches; {open} cells are undecided and {screened} were only screened; \
                  raise --budget for surer verdicts",
