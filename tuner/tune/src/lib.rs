@@ -20,6 +20,7 @@ use kilter_search::verification::{Allowance, Medians, Verification, verify};
 use self::deploying::{Deploying, deploy_and_verify, prove_overlap};
 
 mod deploying;
+mod following;
 pub mod layouts;
 mod searching;
 mod spoilt;
@@ -128,7 +129,17 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         if !targets.is_empty() {
             let allotted = budget.search_seconds();
             let (launch, contests) = (launch.clone(), &mut tuned.contests);
-            let search = || searching::search(&mut ledger, context, options, round, launch, &targets, contests);
+            let search = || {
+                searching::search(
+                    &mut ledger,
+                    context,
+                    options,
+                    round,
+                    launch,
+                    (&current, &targets),
+                    contests,
+                )
+            };
             budget.phase(SEARCH, allotted, search)?;
             taking_back::take_back_halves(&mut ledger, progress, &tuned.before);
         }

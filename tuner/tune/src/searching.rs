@@ -11,11 +11,18 @@ use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
+use kilter_search::choose::Choice;
 use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::findings::Findings;
 use kilter_search::in_job_search::Contests;
 use kilter_search::target::Target;
+use kilter_search::verification::Verification;
 use kilter_search::{gates, settings, startup_algorithms};
+
+use crate::following;
+
+/// Steps of cells left behind in one round: what is chosen for one may leave another behind.
+const MOST_STEPS: usize = 3;
 
 /// Searches changes for `targets` from `launch`, the deployment so far, and enters the changes to deploy into the ledger.
 pub(super) fn search(
@@ -24,7 +31,7 @@ pub(super) fn search(
     options: &TuneOptions,
     round: usize,
     launch: Setup,
-    targets: &[Target],
+    (now, targets): (&Verification, &[Target]),
     contests: &mut Vec<Contest>,
 ) -> anyhow::Result<()> {
     let label = format!("search/{round}");
@@ -34,14 +41,14 @@ pub(super) fn search(
         give_up(ledger, target, reason);
     }
     let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, targets)?;
-    let for_cells = for_cells(ledger, context, options, &label, targets)?;
+    let (for_cells, targets) = for_cells(ledger, context, options, &label, (now, targets))?;
     enter(
         ledger,
         &context.progress,
         &context.site.library,
         launch_wide,
         for_cells,
-        (targets, contests),
+        (&targets, contests),
     );
     Ok(())
 }
@@ -78,14 +85,15 @@ fn confirm(ledger: &mut Ledger, proposals: &[Proposal]) {
     }
 }
 
-/// Searches selections for single cells under all that is in force, with a gate where nothing else fixes one.
+/// Searches selections for single cells under all that is in force, with a gate where nothing else fixes one, and then for cells that the choices
+/// leave behind. Returns the findings and all targets.
 fn for_cells(
     ledger: &Ledger,
     context: &Context<'_>,
     options: &TuneOptions,
     label: &str,
-    targets: &[Target],
-) -> anyhow::Result<Findings> {
+    (now, targets): (&Verification, &[Target]),
+) -> anyhow::Result<(Findings, Vec<Target>)> {
     let is_open = |target: &&Target| target.cell().is_some_and(|cell| !ledger.is_closed(cell));
     let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
     let allowed = |target: &Target, kind: FixKind| {
@@ -102,8 +110,38 @@ fn for_cells(
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }
+    let mut all = targets.to_vec();
+    for number in 1..=MOST_STEPS {
+        let floor = context.site.options.effect_floor;
+        let mut behind = following::follow_ups(now, &following::gains(&choices), &all, floor);
+        behind.retain(|target| is_open(&target) && context.site.options.limits.leaves(&target.function).is_none());
+        if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
+            break;
+        }
+        let names: Vec<String> = behind.iter().map(Target::name).collect();
+        context.progress.note(&format!(
+            "these would be slower than their bounds with what was chosen, and are searched with it: {}",
+            names.join(", ")
+        ));
+        let with_choices = with_choices(&in_force, &choices);
+        let label = format!("{label}/then {number}");
+        let further = Contests::new(context.in_job_search(), &with_choices, &label).run(&behind, &allowed)?;
+        choices.extend(further);
+        all.extend(behind);
+    }
     let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
-    Ok(Findings::of_choices(choices, &needed))
+    Ok((Findings::of_choices(choices, &needed), all))
+}
+
+/// The deployment with what was chosen for cells.
+fn with_choices(deployment: &Deployment, choices: &[(Target, Choice)]) -> Deployment {
+    let mut with = deployment.clone();
+    for (target, choice) in choices {
+        if let Some((cell, selection)) = target.cell().zip(choice.chosen.clone()) {
+            with.selections.insert(cell, selection);
+        }
+    }
+    with
 }
 
 /// Enters the findings: changes of whole launches that are needed, and those for single cells; gives up the targets that nothing fixes.

@@ -126,7 +126,10 @@ mod tests {
         late.leave_to_decide(60.0);
         assert!((late.left(60.0) - 14.0).abs() < 1e-9);
         late.heed(true);
-        assert!((late.left(60.0) - 14.0).abs() < 1e-9, "what is violated has to be decided, too");
+        assert!(
+            (late.left(60.0) - 14.0).abs() < 1e-9,
+            "what is violated has to be decided, too"
+        );
         late.leave_to_decide(200.0);
         assert_eq!(late.left(200.0), 0.0);
         let mut all = Limit::new(Allowance::ALL, 0.0, 100.0);
