@@ -11,9 +11,10 @@ pub struct Batch {
     /// Hosts of the allocation.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub nodes: usize,
-    /// Ranks on each host.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub ranks_per_node: usize,
+    /// Ranks on each host. Without it `check` and `tune` find layouts themselves on Slurm and JSM, where whole hosts can be asked for; others
+    /// run 2.
+    #[arg(long, value_name = "N")]
+    pub ranks_per_node: Option<usize>,
     /// Minutes of the allocation. The command's budget is nine tenths of them; the rest is for starting and ending.
     #[arg(long, value_name = "MINUTES", default_value_t = 60)]
     pub minutes: u32,

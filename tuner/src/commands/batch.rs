@@ -9,15 +9,18 @@ use kilter_model::options::wrong;
 use super::{Status, print};
 use crate::cli::Batch;
 
-/// Commands that launch jobs; true for those with a budget of measuring.
-const COMMANDS: [(&str, bool); 6] = [
-    ("check", true),
-    ("tune", true),
-    ("benchmark", true),
-    ("overlap", true),
-    ("doctor", false),
-    ("verify-algorithms", false),
+/// Commands that launch jobs: name, true for those with a budget of measuring, true for those that find layouts in an allocation.
+const COMMANDS: [(&str, bool, bool); 6] = [
+    ("check", true, true),
+    ("tune", true, true),
+    ("benchmark", true, false),
+    ("overlap", true, false),
+    ("doctor", false, false),
+    ("verify-algorithms", false, false),
 ];
+
+/// Ranks on each host where nobody says how many, and where the hosts' CPUs are not known.
+const FEW: usize = 2;
 
 /// Share of the allocation that is the command's budget; the rest is for starting, reporting and the last launch.
 const MEASURING: f64 = 0.9;
@@ -30,7 +33,10 @@ pub(super) fn run(typed: &Batch) -> anyhow::Result<Status> {
 }
 
 fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result<String> {
-    for (option, value) in [("--nodes", typed.nodes), ("--ranks-per-node", typed.ranks_per_node)] {
+    for (option, value) in [
+        ("--nodes", typed.nodes),
+        ("--ranks-per-node", typed.ranks_per_node.unwrap_or(FEW)),
+    ] {
         if value == 0 {
             return Err(wrong(option, "`0` is not allowed; give at least 1").into());
         }
@@ -60,28 +66,30 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
     } else {
         typed.command.clone()
     };
-    let known = COMMANDS.iter().find(|(name, _)| *name == command[0]);
-    let Some((_, has_budget)) = known else {
-        let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    let known = COMMANDS.iter().find(|(name, ..)| *name == command[0]);
+    let Some((_, has_budget, finds_layouts)) = known else {
+        let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
         return Err(wrong(
             "COMMAND",
             format!("`{}` launches no job; allowed: {}", command[0], names.join(", ")),
         )
         .into());
     };
-    let ranks = typed.nodes * typed.ranks_per_node;
+    let script = &described.script;
+    let whole_hosts = script.whole_hosts.as_ref().filter(|_| typed.ranks_per_node.is_none());
+    let per_node = typed.ranks_per_node.unwrap_or(FEW);
+    let ranks = typed.nodes * per_node;
     let fill = |line: &str| {
         line.replace("{job}", &typed.job)
             .replace("{nodes}", &typed.nodes.to_string())
-            .replace("{per_node}", &typed.ranks_per_node.to_string())
+            .replace("{per_node}", &per_node.to_string())
             .replace("{ranks}", &ranks.to_string())
             .replace("{hours}", &format!("{:02}", typed.minutes / 60))
             .replace("{minutes}", &format!("{:02}", typed.minutes % 60))
             .replace("{all_minutes}", &typed.minutes.to_string())
     };
-    let script = &described.script;
     let mut text = String::from("#!/bin/bash\n");
-    for line in &script.header {
+    for line in whole_hosts.unwrap_or(&script.header) {
         text.push_str(&(fill(line) + "\n"));
     }
     for (line, value) in [(&script.account, &typed.account), (&script.queue, &typed.queue)] {
@@ -115,7 +123,8 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
     if let Some(pmi) = &typed.pmi {
         add(&["--pmi", pmi]);
     }
-    if !has(&["-n", "--ranks"]) {
+    let finds_ranks = *finds_layouts && whole_hosts.is_some();
+    if !finds_ranks && !has(&["-n", "--ranks", "--layouts"]) {
         add(&["-n", &ranks.to_string()]);
     }
     if *has_budget && !has(&["--budget"]) {
@@ -191,6 +200,14 @@ mod tests {
             last,
             "exec /opt/kilter/bin/kilter check --launcher slurm --pmi pmi2 -n 4 --budget=30"
         );
+        let text = written(&["slurm", "--nodes", "8", "--", "tune"]).unwrap();
+        assert!(
+            text.ends_with("exec /opt/kilter/bin/kilter tune --launcher slurm --budget 3240\n"),
+            "{text}"
+        );
+        assert!(text.contains("--nodes=8\n") && !text.contains("--ntasks"), "{text}");
+        let text = written(&["slurm", "--", "overlap"]).unwrap();
+        assert!(text.contains("--launcher slurm -n 2 --budget"), "{text}");
         let text = written(&["pbs", "--", "doctor"]).unwrap();
         assert!(
             text.ends_with("exec /opt/kilter/bin/kilter doctor --launcher pbs -n 2\n"),

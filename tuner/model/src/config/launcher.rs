@@ -99,6 +99,9 @@ pub struct Script {
     pub directory: Option<String>,
     /// First lines of the script after the shell's.
     pub header: Vec<String>,
+    /// The same for whole hosts, without a number of ranks, where the batch system has that.
+    #[serde(default)]
+    pub whole_hosts: Option<Vec<String>>,
     /// The line of an account, with `{value}`.
     pub account: String,
     /// The line of a queue or partition, with `{value}`.
