@@ -67,6 +67,22 @@ fn finals_end_with_the_time_of_the_search() {
     assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
+/// Reduce breaks its guideline at many sizes. The seconds reach for few of them, and these are mended.
+#[test]
+fn where_the_seconds_reach_for_few_finals_these_are_held() {
+    let library =
+        ScriptedLibrary::new().slower(3_000.0).cost(
+            "reduce",
+            |call, usual| {
+                if call.algorithm == 2 { usual } else { 4.0 * usual }
+            },
+        );
+    let run = tune(library, "--guidelines GL8,GL12,GL13 --sizes 1..64KiB:x2 --budget 60");
+    assert!(!changes(&run).is_empty(), "{:#?}", run.report.warnings);
+    warning(&run, "the budget has the seconds to compare finalists for");
+    assert!(run.seconds < 60.0, "{}", run.seconds);
+}
+
 /// Where not even one launch fits, the cell stays open.
 #[test]
 fn finals_without_time_leave_their_cells_open() {

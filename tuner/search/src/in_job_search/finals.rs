@@ -16,18 +16,27 @@ use crate::trials::Purpose;
 /// Launches of the final.
 pub const FINAL_LAUNCHES: usize = 5;
 
+/// Launches of the final without which little is known of the difference between candidates.
+const FEWEST_LAUNCHES: usize = 2;
+
 /// Medians of each launch in seconds, by item.
 type Medians = BTreeMap<String, Vec<f64>>;
+
+/// Targets of finals.
+fn targets(finals: &[(Target, Vec<Selection>)]) -> impl Iterator<Item = &Target> {
+    finals.iter().map(|(target, _)| target)
+}
 
 impl Contests<'_, '_> {
     /// Runs all finals together, in a few launches of their own, as many as the budget allows; none are held where it allows no launch.
     ///
     /// # Errors
     /// A failure that no candidate explains.
-    pub fn finals(&self, finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
+    pub fn finals(&self, mut finals: Vec<(Target, Vec<Selection>)>, most_launches: usize) -> anyhow::Result<Vec<Held>> {
         if finals.is_empty() {
             return Ok(Vec::new());
         }
+        self.leave_out(&mut finals);
         let launches = self.launches_of_finals(most_launches);
         let mut medians = vec![Medians::new(); finals.len()];
         self.parts
@@ -35,7 +44,7 @@ impl Contests<'_, '_> {
             .progress
             .phase("compare finalists", (launches * finals.len()) as u64);
         for launch in 0..launches {
-            if !self.affords(self.expected_seconds(&finals), (launch, launches)) {
+            if !self.affords(self.expected_seconds(targets(&finals)), (launch, launches)) {
                 if launch == 0 {
                     return Ok(Vec::new());
                 }
@@ -67,7 +76,7 @@ impl Contests<'_, '_> {
             .progress
             .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
         for launch in 0..launches {
-            let both = without.expected_seconds(&alone) + self.expected_seconds(&finals);
+            let both = without.expected_seconds(targets(&alone)) + self.expected_seconds(targets(&finals));
             if !self.affords(both, (launch, launches)) {
                 if launch == 0 {
                     return Ok(Vec::new());
@@ -79,6 +88,28 @@ impl Contests<'_, '_> {
         }
         let held = self.held(finals, medians).into_iter();
         Ok(held.zip(without.held(alone, of_alone)).collect())
+    }
+
+    /// Leaves out the last finals where the budget has not the seconds for all: few cells that are decided are worth more than many that are not.
+    fn leave_out(&self, finals: &mut Vec<(Target, Vec<Selection>)>) {
+        let jobs = self.parts.jobs;
+        let all = finals.len();
+        while finals.len() > 1 && !self.has_time_for(targets(finals)) {
+            finals.pop();
+        }
+        if finals.len() < all {
+            jobs.progress.warn(&format!(
+                "the budget has the seconds to compare finalists for {} of {all} cells; raise --budget for the others",
+                finals.len()
+            ));
+        }
+    }
+
+    /// True if the budget has the seconds for the fewest launches of the finals of these targets from which a choice follows.
+    pub(super) fn has_time_for<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> bool {
+        let launches = self.launches_of_finals(FEWEST_LAUNCHES) as f64;
+        let seconds = launches * self.expected_seconds(targets);
+        !self.heeds_budget || !self.parts.jobs.budget.search_exhausted(seconds)
     }
 
     fn launches_of_finals(&self, most: usize) -> usize {
@@ -93,9 +124,9 @@ impl Contests<'_, '_> {
     }
 
     /// Seconds that a launch with all finals is expected to take: the longest block of each target so far, and the job's start and end.
-    fn expected_seconds(&self, finals: &[(Target, Vec<Selection>)]) -> f64 {
+    fn expected_seconds<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> f64 {
         let known = self.longest_seconds.borrow();
-        let blocks = finals.iter().filter_map(|(target, _)| known.get(&target.name()));
+        let blocks = targets.filter_map(|target| known.get(&target.name()));
         self.parts.jobs.launch_seconds() + blocks.sum::<f64>()
     }
 

@@ -45,14 +45,17 @@ impl<'c, 'a> Contests<'c, 'a> {
             .progress
             .phase("screen candidates", targets.len() as u64);
         for (target, field) in targets.iter().zip(fields) {
-            if self.parts.jobs.budget.search_exhausted(0.0) {
+            // What is screened and has no final was screened for nothing.
+            let known = || finals.iter().map(|(target, _)| target);
+            if !self.has_time_for(known()) || self.parts.jobs.budget.search_exhausted(0.0) {
                 self.parts
                     .jobs
                     .progress
                     .warn("the budget ended before every violated cell was searched; raise --budget");
                 break;
             }
-            let ratios = self.screen(&mut screening, target, field)?;
+            let has_time = || self.has_time_for(known().chain([target]));
+            let ratios = self.screen(&mut screening, target, field, &has_time)?;
             let front = front(&ratios);
             let behind = reasons::left_behind(&ratios, &front, FINALISTS);
             self.left_behind.borrow_mut().insert(target.name(), behind);
@@ -63,11 +66,13 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(finals)
     }
 
+    /// Times of the candidates over the default's, with refined knobs of the front runners, as far as there `has_time` for them beside finals.
     fn screen(
         &self,
         job: &mut Job<'_, 'c, 'a>,
         target: &Target,
         candidates: Vec<Selection>,
+        has_time: &dyn Fn() -> bool,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
         let parts = self.parts;
         let mut ratios: BTreeMap<Selection, f64> = BTreeMap::new();
@@ -76,11 +81,17 @@ impl<'c, 'a> Contests<'c, 'a> {
             parts.jobs.progress.note(&note);
         }
         for chunk in candidates.chunks(PER_BLOCK) {
+            if !ratios.is_empty() && !has_time() {
+                return Ok(ratios);
+            }
             ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
         let has_knobs = |one: &Selection| !space::knobs(&parts.jobs.site.library, one, target.bytes()).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
             for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
+                if !has_time() {
+                    return Ok(ratios);
+                }
                 self.refine(job, target, &selection, &mut ratios)?;
             }
         }
