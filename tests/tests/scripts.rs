@@ -117,6 +117,44 @@ impl Machine {
     }
 }
 
+/// On a cluster `mpicc` is that of the module that is loaded now.
+fn a_build_for_another_library_leaves_the_first_one_to_its_compiler() {
+    let directory = tempfile::tempdir().unwrap();
+    let (bin, release) = (directory.path().join("bin"), directory.path().join("target/release"));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&release).unwrap();
+    let log = directory.path().join("called");
+    for (path, script) in [
+        (
+            bin.join("cargo"),
+            format!("echo \"$MPICC $CARGO_TARGET_DIR\" >> '{}'", log.display()),
+        ),
+        (bin.join("mpicc.openmpi"), "echo cc -lmpi".to_owned()),
+        (bin.join("mpicc-of-now"), "echo cc -lmpi".to_owned()),
+        (release.join("kilter-worker"), String::new()),
+    ] {
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(release.join("mpi-compiler"), "/apps/openmpi/bin/mpicc gcc -lmpi\n").unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let now = bin.join("mpicc-of-now").display().to_string();
+    let target = directory.path().join("target").display().to_string();
+    let mut build = Command::new(root().join("scripts/build"));
+    let build = build.args(["--mpi", "mpich-4.2"]).env_remove("KILTER_CARGO_PROFILE");
+    run(
+        build
+            .env("PATH", path)
+            .env("MPICC", &now)
+            .env("CARGO_TARGET_DIR", &target),
+        &[0],
+    );
+    assert_eq!(
+        fs::read_to_string(log).unwrap(),
+        format!("/apps/openmpi/bin/mpicc {target}\n{now} {target}/mpi/mpich-4.2\n")
+    );
+}
+
 const ROCKY: &str = "NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID=\"9.4\"\n";
 const LEAP: &str = "NAME=\"openSUSE Leap\"\nID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n";
 
@@ -193,6 +231,7 @@ fn setup_says_what_it_cannot_bring_on_other_systems() {
 kilter_tests::cases![
     licences_fit_and_no_crate_is_there_twice_without_a_reason,
     help_is_the_comment_at_the_head,
+    a_build_for_another_library_leaves_the_first_one_to_its_compiler,
     setup_installs_with_dnf_and_with_zypper_where_it_may,
     setup_says_without_root_what_an_administrator_or_spack_installs,
     setup_says_what_it_cannot_bring_on_other_systems,
