@@ -16,6 +16,7 @@ mod module_files;
 mod noisy_launches;
 mod overlap;
 mod overlap_on_cluster;
+mod packaging;
 mod resume;
 mod rules_file;
 mod scripts;
@@ -36,6 +37,7 @@ fn main() -> std::process::ExitCode {
     kilter_tests::harness::main(kilter_tests::subjects![
         // With Open MPI alone, and little that rests on times.
         scripts,
+        packaging,
         install,
         slurm,
         module_files,

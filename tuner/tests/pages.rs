@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use clap::CommandFactory as _;
+use kilter::cli::Cli;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -279,6 +282,135 @@ fn every_page_that_code_speaks_of_exists() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// Lines of a page's code blocks, numbered from 1: a line that ends with `\` goes on in the next one, comments are left out.
+fn code(text: &str) -> Vec<(usize, String)> {
+    let mut lines = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    let mut fenced = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            let line = line.split(" #").next().unwrap_or_default();
+            let (first, so_far) = open.take().unwrap_or((number, String::new()));
+            match line.trim_end().strip_suffix('\\') {
+                Some(part) => open = Some((first, so_far + part)),
+                None => lines.push((first, so_far + line)),
+            }
+        }
+    }
+    lines
+}
+
+/// What is wrong with the options of these words behind `kilter`; words behind `--` may be a command once more.
+fn wrong_options(words: &[&str]) -> Vec<String> {
+    let mut command = &Cli::command();
+    let mut wrong = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if *word == "--" {
+            let rest: Vec<&str> = words.copied().collect();
+            let is_command = |word: &&str| Cli::command().find_subcommand(word).is_some();
+            if rest.first().is_some_and(is_command) {
+                wrong.extend(wrong_options(&rest));
+            }
+            break;
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            let name = long.split('=').next().unwrap_or_default();
+            let is_it = |argument: &clap::Arg| {
+                argument.get_long() == Some(name)
+                    || argument
+                        .get_all_aliases()
+                        .is_some_and(|aliases| aliases.contains(&name))
+            };
+            if !command.get_arguments().any(is_it) && !["help", "version"].contains(&name) {
+                wrong.push(format!("`kilter {}` has no --{name}", command.get_name()));
+            }
+        } else if let Some(inner) = command.find_subcommand(word) {
+            command = inner;
+        }
+    }
+    wrong
+}
+
+/// Commands of Kilter's in a line of code, each with the words behind it.
+fn commands(line: &str) -> Vec<(&str, Vec<&str>)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_command = |word: &&str| *word == "kilter" || word.ends_with("/kilter") || word.starts_with("scripts/");
+    let ends = |word: &&str| ["|", "||", "&&", ">", "<", ";", "2>"].contains(word);
+    let behind = |at: usize| {
+        let rest = words[at + 1..].iter().copied();
+        rest.take_while(|word| !ends(word)).collect()
+    };
+    // Behind an option it is the option's value, such as a prefix.
+    let is_value = |at: usize| at > 0 && words[at - 1].starts_with("--") && words[at - 1] != "--";
+    let places = (0..words.len()).filter(|at| is_command(&words[*at]) && !is_value(*at));
+    places.map(|at| (words[at], behind(at))).collect()
+}
+
+/// What somebody types from a page has to exist: subcommands' options by the command line's own description, scripts by their files, and their
+/// options by what they say of themselves.
+#[test]
+fn every_command_on_a_page_has_its_options() {
+    let root = root();
+    let mut pages = files(&root.join("docs/manual"));
+    pages.push(root.join("README.md"));
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for page in pages {
+        for (number, line) in code(&fs::read_to_string(&page).unwrap()) {
+            for (program, words) in commands(&line) {
+                seen += 1;
+                let found = if program.starts_with("scripts/") {
+                    wrong_of_script(&root.join(program), &words)
+                } else {
+                    wrong_options(&words)
+                };
+                wrong.extend(found.iter().map(|what| format!("{}:{number}: {what}", page.display())));
+            }
+        }
+    }
+    assert!(seen > 100, "{seen} commands found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn wrong_of_script(script: &Path, words: &[&str]) -> Vec<String> {
+    let Ok(text) = fs::read_to_string(script) else {
+        return vec![format!("there is no {}", script.display())];
+    };
+    // These hand over to a program.
+    if ["virtual-cluster", "virtual-slurm"]
+        .iter()
+        .any(|name| script.ends_with(name))
+    {
+        return Vec::new();
+    }
+    let own = words.iter().take_while(|word| **word != "--");
+    let options = own.filter(|word| word.starts_with("--") && !text.contains(*word));
+    options
+        .map(|option| format!("{} says nothing of {option}", script.display()))
+        .collect()
+}
+
+#[test]
+fn options_that_are_none_are_found() {
+    let words = |line: &'static str| commands(line).remove(0).1;
+    assert!(wrong_options(&words("kilter tune -n 2 --budget=5 | tee log --nonsense")).is_empty());
+    assert_eq!(
+        wrong_options(&words("target/release/kilter check --nonsense")),
+        ["`kilter check` has no --nonsense"]
+    );
+    assert_eq!(
+        wrong_options(&words("kilter batch slurm --nodes 2 -- tune --nonsense 1")),
+        ["`kilter tune` has no --nonsense"]
+    );
+    assert_eq!(code("```\na \\\n  b # c\n```\nd"), [(2, "a   b".to_owned())]);
+    let script = root().join("scripts/install");
+    assert!(wrong_of_script(&script, &["--prefix", "DIR"]).is_empty());
+    assert_eq!(wrong_of_script(&script, &["--nonsense"]).len(), 1);
+    assert_eq!(wrong_of_script(&script.with_file_name("none"), &[]).len(), 1);
 }
 
 #[test]

@@ -135,21 +135,35 @@ fn refusal(node: Node) -> String {
     )
 }
 
+/// Reason why a rank has no thread, although it should have one.
+#[derive(Debug, thiserror::Error)]
+enum NoThread {
+    /// The library does not give what the thread calls.
+    #[error(transparent)]
+    Probe(#[from] MpiError),
+    /// The system does not start or bind it.
+    #[error("no thread on CPU {cpu}: {error}")]
+    OnCpu { cpu: usize, error: std::io::Error },
+    /// The system does not start it.
+    #[error("no thread: {0}")]
+    Anywhere(std::io::Error),
+}
+
 /// Starts the thread and the counting.
 ///
 /// # Safety
 /// MPI runs.
-unsafe fn run(manner: Manner, report: Report, rank: usize) -> Result<(), String> {
+unsafe fn run(manner: Manner, report: Report, rank: usize) -> Result<(), NoThread> {
     // SAFETY: MPI runs, by this function's contract.
-    let probe = unsafe { Probe::new() }.map_err(|error| error.to_string())?;
+    let probe = unsafe { Probe::new() }?;
     let step = |probe: &mut Probe| match probe.make() {
         Ok(false) => Step::Made,
         Ok(true) => Step::Failed("a receive that nothing matches has ended".to_owned()),
         Err(error) => Step::Failed(error.to_string()),
     };
     let started = Started::new(&SHARED, manner, probe, step).map_err(|error| match manner.cpu {
-        Some(cpu) => format!("no thread on CPU {cpu}: {error}"),
-        None => format!("no thread: {error}"),
+        Some(cpu) => NoThread::OnCpu { cpu, error },
+        None => NoThread::Anywhere(error),
     })?;
     let _ = THREAD.set(started.thread());
     *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(Running {

@@ -30,6 +30,24 @@ const MIN_RATE: u64 = 10_000;
 const MAX_RATE: u64 = 1_000_000_000_000;
 const MAX_DELAY: Nanos = 10_000_000_000;
 
+/// Reason why a text is no rate or no duration.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QuantityError {
+    #[error("'{text}' is no {what}: write a number and one of {units}, as in {examples}")]
+    Malformed {
+        text: String,
+        what: &'static str,
+        units: String,
+        examples: &'static str,
+    },
+    #[error("{what} '{text}' is too large")]
+    TooLarge { text: String, what: &'static str },
+    #[error("rate '{text}' is outside 10kbit to 1000Gbit")]
+    Rate { text: String },
+    #[error("duration '{text}' is longer than 10s")]
+    Delay { text: String },
+}
+
 impl Rate {
     /// Nanoseconds that `bytes` occupy a port of this rate, rounded down.
     pub(crate) fn serialisation(self, bytes: usize) -> Nanos {
@@ -39,24 +57,24 @@ impl Rate {
 }
 
 impl FromStr for Rate {
-    type Err = String;
+    type Err = QuantityError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
         let bits_per_second = scaled(text, RATE_UNITS, "rate", "1Gbit, 100Mbit or 2.5Gbit")?;
         if !(MIN_RATE..=MAX_RATE).contains(&bits_per_second) {
-            return Err(format!("rate '{text}' is outside 10kbit to 1000Gbit"));
+            return Err(QuantityError::Rate { text: text.to_owned() });
         }
         Ok(Self { bits_per_second })
     }
 }
 
 impl FromStr for Delay {
-    type Err = String;
+    type Err = QuantityError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
         let nanos = scaled(text, DELAY_UNITS, "duration", "200us, 1.5ms or 0us")?;
         if nanos > MAX_DELAY {
-            return Err(format!("duration '{text}' is longer than 10s"));
+            return Err(QuantityError::Delay { text: text.to_owned() });
         }
         Ok(Self { nanos })
     }
@@ -79,13 +97,15 @@ impl fmt::Display for Delay {
 }
 
 /// Number times unit, exact to the unit's smallest part (no floating point, so that printing and parsing agree).
-fn scaled(text: &str, units: &[(&str, u64)], what: &str, examples: &str) -> Result<u64, String> {
+fn scaled(text: &str, units: &[(&str, u64)], what: &'static str, examples: &'static str) -> Result<u64, QuantityError> {
     let malformed = || {
         let names: Vec<_> = units.iter().map(|(name, _)| *name).collect();
-        format!(
-            "'{text}' is no {what}: write a number and one of {}, as in {examples}",
-            names.join(", ")
-        )
+        QuantityError::Malformed {
+            text: text.to_owned(),
+            what,
+            units: names.join(", "),
+            examples,
+        }
     };
     let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(malformed)?;
     let (number, unit) = text.split_at(split);
@@ -103,7 +123,10 @@ fn scaled(text: &str, units: &[(&str, u64)], what: &str, examples: &str) -> Resu
     let denominator = 10_u64.pow(fraction.len() as u32);
     let fraction = u128::from(numerator) * u128::from(*scale) / u128::from(denominator);
     let total = u128::from(whole) * u128::from(*scale) + fraction;
-    u64::try_from(total).map_err(|_| format!("{what} '{text}' is too large"))
+    u64::try_from(total).map_err(|_| QuantityError::TooLarge {
+        text: text.to_owned(),
+        what,
+    })
 }
 
 /// Prints in the largest unit that keeps the number at least one, without trailing zeros.
@@ -151,11 +174,11 @@ mod tests {
         for text in [
             "", "1", "Gbit", "1Gb", "-1Gbit", "1.Gbit", ".5Gbit", "1 Gbit", "1e3Mbit", "0Gbit", "9kbit",
         ] {
-            let error = text.parse::<Rate>().unwrap_err();
+            let error = text.parse::<Rate>().unwrap_err().to_string();
             assert!(error.contains("Gbit") && error.contains(text), "{error}");
         }
         for text in ["200", "us", "200u", "-1us", "1h", "10.1s", "99999999999999s"] {
-            let error = text.parse::<Delay>().unwrap_err();
+            let error = text.parse::<Delay>().unwrap_err().to_string();
             assert!(error.contains(text), "{error}");
         }
     }

@@ -22,6 +22,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::model::Link;
+use crate::quantity::QuantityError;
 
 /// 10.77.0.1 to 10.77.0.254.
 pub(crate) const MAX_HOSTS: usize = 254;
@@ -46,17 +47,35 @@ pub(crate) struct State {
     directory: PathBuf,
 }
 
-impl FromStr for Name {
-    type Err = String;
+/// A name that no cluster may have.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "'{0}' cannot name a cluster: at most 24 of a-z, 0-9 and '-', first a letter, last no digit (hosts are numbered)"
+)]
+pub(crate) struct BadName(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+/// Reason why a file describes no cluster.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterError {
+    #[error("'{0}' is missing")]
+    Missing(&'static str),
+    #[error("'{0}' is no number")]
+    NoNumber(String),
+    #[error("hosts must be 1 to {MAX_HOSTS}")]
+    Hosts,
+    #[error(transparent)]
+    Quantity(#[from] QuantityError),
+}
+
+impl FromStr for Name {
+    type Err = BadName;
+
+    fn from_str(text: &str) -> Result<Self, BadName> {
         let ends_clearly = text.ends_with(|c: char| c.is_ascii_lowercase() || c == '-');
         let starts_well = text.starts_with(|c: char| c.is_ascii_lowercase());
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if text.len() > 24 || !starts_well || !ends_clearly || !text.chars().all(allowed) {
-            return Err(format!(
-                "'{text}' cannot name a cluster: at most 24 of a-z, 0-9 and '-', first a letter, last no digit (hosts are numbered)"
-            ));
+            return Err(BadName(text.to_owned()));
         }
         Ok(Self(text.to_owned()))
     }
@@ -86,7 +105,7 @@ impl State {
             .file_name()
             .and_then(|file| file.to_str()?.strip_prefix("kilter-vcluster-"));
         let name = name.with_context(|| format!("{} is no state directory of a cluster", directory.display()))?;
-        let name = name.parse().map_err(anyhow::Error::msg)?;
+        let name = name.parse()?;
         Ok(Self { name, directory })
     }
 
@@ -136,7 +155,7 @@ impl State {
         match fs::read_to_string(&path) {
             Ok(text) => text
                 .parse()
-                .map_err(|error: String| anyhow::anyhow!("{}: {error}", path.display())),
+                .map_err(|error: ClusterError| anyhow::anyhow!("{}: {error}", path.display())),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 bail!(
                     "no virtual cluster '{}' is up ({} is missing); start one with `up`",
@@ -195,22 +214,22 @@ impl fmt::Display for Cluster {
 }
 
 impl FromStr for Cluster {
-    type Err = String;
+    type Err = ClusterError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ClusterError> {
         let value = |key: &str| {
             text.lines()
                 .filter_map(|line| line.split_once(" = "))
                 .find(|(k, _)| *k == key)
                 .map(|(_, value)| value)
         };
-        let needed = |key: &str| value(key).ok_or_else(|| format!("'{key}' is missing"));
-        let number = |text: &str| text.parse::<i32>().map_err(|_| format!("'{text}' is no number"));
+        let needed = |key: &'static str| value(key).ok_or(ClusterError::Missing(key));
+        let number = |text: &str| text.parse::<i32>().map_err(|_| ClusterError::NoNumber(text.to_owned()));
         let hosts = usize::try_from(number(needed("hosts")?)?)
             .ok()
             .filter(|n| (1..=MAX_HOSTS).contains(n));
         Ok(Self {
-            hosts: hosts.ok_or_else(|| format!("hosts must be 1 to {MAX_HOSTS}"))?,
+            hosts: hosts.ok_or(ClusterError::Hosts)?,
             link: Link {
                 rate: needed("rate")?.parse()?,
                 latency: needed("latency")?.parse()?,
@@ -241,7 +260,13 @@ mod tests {
                 .parse::<Cluster>()
                 .is_err()
         );
-        assert!("hosts = 8\n".parse::<Cluster>().unwrap_err().contains("rate"));
+        assert!(
+            "hosts = 8\n"
+                .parse::<Cluster>()
+                .unwrap_err()
+                .to_string()
+                .contains("rate")
+        );
     }
 
     #[test]

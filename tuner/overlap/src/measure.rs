@@ -22,7 +22,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::adaptive::{self, Explored};
 use super::asking::{self, Answer};
-use super::assemble;
+use super::assemble::{self, NoCell};
 use super::block;
 use super::grid::{Grid, Point, Position};
 use super::noise::{Pool, Widths};
@@ -40,6 +40,24 @@ const BATCH: usize = 16;
 
 /// Number of a benchmark's cells that may take their job down before the benchmark is given up.
 const PATIENCE: usize = 5;
+
+/// Reason why a cell has no times.
+#[derive(Debug, thiserror::Error)]
+enum NotMeasured {
+    /// A part of it has none.
+    #[error(transparent)]
+    Part(#[from] NoCell),
+    /// It took its job down.
+    #[error(transparent)]
+    Job(#[from] JobFailure),
+    /// Too many cells of its benchmark had taken their jobs down.
+    #[error(
+        "not measured: {} was given up after jobs of {PATIENCE} cells crashed or hung; leave it out of --benchmarks, or its failing sizes \
+         out of --sizes",
+        benchmark.name()
+    )]
+    GivenUp { benchmark: Benchmark },
+}
 
 /// Measures a suite under `setup`, in jobs named `key`. Errors are a job that does not start, a setting that did not
 /// take effect, the database, and an interruption.
@@ -243,7 +261,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
         let mut cells = Vec::with_capacity(points.len());
         for (point, answer) in points.iter().zip(answers) {
             let cell = self.answered(benchmark, *point, answer);
-            let failed = cell.as_ref().err().map(|reason| failed_at(*point, reason));
+            let failed = cell.as_ref().err().map(|reason| failed_at(*point, &reason.to_string()));
             self.failed.extend(failed);
             cells.push(cell.ok());
         }
@@ -251,11 +269,11 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     }
 
     /// The cell, or the reason why it failed.
-    fn answered(&mut self, benchmark: Benchmark, point: Point, answer: Answer) -> Result<(Cell, Widths), String> {
+    fn answered(&mut self, benchmark: Benchmark, point: Point, answer: Answer) -> Result<(Cell, Widths), NotMeasured> {
         match answer {
             Answer::Done(outcome) => {
                 self.spend(outcome.seconds);
-                assemble::cell(benchmark, point, &outcome).map_err(|error| error.to_string())
+                Ok(assemble::cell(benchmark, point, &outcome)?)
             }
             Answer::TookDown(failure) => {
                 let silence = match &failure {
@@ -268,15 +286,11 @@ impl<'c, 'a> Surveyor<'c, 'a> {
                 self.jobs
                     .progress
                     .warn(&format!("overlap: `{block}` {what}; the other cells go on"));
-                Err(failure.to_string())
+                Err(failure.into())
             }
             Answer::GivenUp => {
-                let reason = format!(
-                    "not measured: {} was given up after jobs of {PATIENCE} cells crashed or hung; leave it out of --benchmarks, or its \
-                     failing sizes out of --sizes",
-                    benchmark.name()
-                );
-                self.jobs.progress.warn(&reason);
+                let reason = NotMeasured::GivenUp { benchmark };
+                self.jobs.progress.warn(&reason.to_string());
                 Err(reason)
             }
         }

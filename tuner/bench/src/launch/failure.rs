@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use kilter_protocol::fault::FaultKind;
 use serde::{Deserialize, Serialize};
 
+use super::bad_line::BadLine;
 use super::command::TemplateError;
 use super::files::OF_WORKER;
 use super::process::ProcessError;
@@ -161,14 +162,14 @@ pub enum SessionError {
     #[error(transparent)]
     Template(#[from] TemplateError),
     /// The report makes no sense.
-    #[error("`{}` line {line}: {message}", path.display())]
+    #[error("`{}` line {line}: {mistake}", path.display())]
     Report {
         /// The report file.
         path: PathBuf,
         /// Number of the line, from 1.
         line: u64,
         /// The mistake.
-        message: String,
+        mistake: BadLine,
     },
     /// A file could not be used.
     #[error("cannot {action} `{}`: {source}", path.display())]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use kilter_protocol::report::{Event, ReportLine};
 use serde::Deserialize;
 
+use super::bad_line::BadLine;
 use super::failure::SessionError;
 use super::files::io_error;
 use crate::store::Position;
@@ -63,7 +64,7 @@ impl Follower {
         while let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
             let event = match parse(&rest[..length]) {
                 Ok(event) => event,
-                Err(message) if lines.is_empty() => return Err(self.error(message)),
+                Err(mistake) if lines.is_empty() => return Err(self.error(mistake)),
                 Err(_) => return Ok(lines),
             };
             self.position.offset += length as u64 + 1;
@@ -75,14 +76,14 @@ impl Follower {
             rest = &rest[length + 1..];
         }
         if rest.len() as u64 == CHUNK_BYTES {
-            return Err(self.error(format!("a line of more than {CHUNK_BYTES} bytes")));
+            return Err(self.error(BadLine::TooLong { most: CHUNK_BYTES }));
         }
         Ok(lines)
     }
 
     /// An error about the line after the last one read.
-    pub(super) fn error(&self, message: String) -> SessionError {
-        report_error(&self.path, self.position.line + 1, message)
+    fn error(&self, mistake: BadLine) -> SessionError {
+        report_error(&self.path, self.position.line + 1, mistake)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -91,25 +92,21 @@ impl Follower {
 }
 
 /// An error about a line of a report.
-pub(super) fn report_error(path: &Path, line: u64, message: String) -> SessionError {
+pub(super) fn report_error(path: &Path, line: u64, mistake: BadLine) -> SessionError {
     SessionError::Report {
         path: path.to_path_buf(),
         line,
-        message,
+        mistake,
     }
 }
 
-fn parse(line: &[u8]) -> Result<Event, String> {
+fn parse(line: &[u8]) -> Result<Event, BadLine> {
     // The version first: a line of another version need not parse as one of ours.
-    let versioned: Versioned = serde_json::from_slice(line).map_err(|error| format!("not a report line: {error}"))?;
+    let versioned: Versioned = serde_json::from_slice(line)?;
     if versioned.v != kilter_protocol::VERSION {
-        return Err(format!(
-            "version {}, but this kilter reads version {}; use the worker that was built with it",
-            versioned.v,
-            kilter_protocol::VERSION
-        ));
+        return Err(BadLine::Version { found: versioned.v });
     }
-    let line: ReportLine = serde_json::from_slice(line).map_err(|error| format!("not a report line: {error}"))?;
+    let line: ReportLine = serde_json::from_slice(line)?;
     Ok(line.event)
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kilter_protocol::plan::Block;
 use kilter_protocol::report::{End, Event, Start};
 
+use super::bad_line::BadLine;
 use super::failure::SessionError;
 use super::follow::{Line, report_error};
 use crate::store::LaunchRecord;
@@ -54,20 +55,23 @@ impl Ledger {
         report: &Path,
         elapsed: Duration,
     ) -> Result<Option<String>, SessionError> {
-        let wrong = |message: String| Err(report_error(report, line.end.line, message));
+        let wrong = |mistake| Err(report_error(report, line.end.line, mistake));
         if self.end.is_some() && line.event != Event::Heartbeat {
-            return wrong("a line after the end line".to_owned());
+            return wrong(BadLine::AfterEnd);
         }
         let (block, item) = subject(&line.event);
         let mut index = None;
         if let Some(id) = block {
             index = self.asked.iter().position(|asked| asked.block.id == *id);
             match index.map(|index| &self.asked[index]) {
-                None => return wrong(format!("block `{id}` was not asked for")),
-                Some(asked) if asked.done => return wrong(format!("block `{id}` was done before")),
+                None => return wrong(BadLine::NotAsked { block: id.clone() }),
+                Some(asked) if asked.done => return wrong(BadLine::DoneBefore { block: id.clone() }),
                 Some(asked) => {
                     if let Some(item) = item.filter(|item| !asked.block.items.iter().any(|known| known.id == **item)) {
-                        return wrong(format!("block `{id}` has no item `{item}`"));
+                        return wrong(BadLine::NoItem {
+                            block: id.clone(),
+                            item: item.clone(),
+                        });
                     }
                 }
             }

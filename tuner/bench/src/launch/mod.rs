@@ -4,6 +4,7 @@
 //! measure blocks and replays from the store what was measured before. Programs are started on a [`mod@bench`]: this machine, or one whose
 //! times are [`scripted`].
 
+pub mod bad_line;
 pub mod bench;
 pub mod capture;
 pub mod command;
