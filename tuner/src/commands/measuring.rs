@@ -135,29 +135,30 @@ pub(super) fn begin<'a>(
     further: &[String],
 ) -> anyhow::Result<Context<'a>> {
     let Found { in_use, guidelines } = found;
-    let InUse {
-        line,
-        library,
-        version,
-        programs,
-        remark,
-    } = in_use;
     let plan = Plan::within(&guidelines, &options.scope(), options.place());
-    let plugins = plugins::load(&options.plugins, &programs, &library)?;
+    let plugins = plugins::load(&options.plugins, &in_use.programs, &in_use.library)?;
     // A plugin that was built anew is another candidate.
     let of_plugins = plugins
         .iter()
         .map(|plugin| format!("{} {}", plugin.file.display(), plugin.digest));
     let further: Vec<String> = further.iter().cloned().chain(of_plugins).collect();
-    let fingerprint = resume_key::of(options, command, &further, &line, &guidelines);
+    let fingerprint = resume_key::of(options, command, &further, &in_use.line, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
     let run = if options.fresh {
-        store.begin_anew(&fingerprint, seed, &command_line, &line, options.ranks)?
+        store.begin_anew(&fingerprint, seed, &command_line, &in_use.line, options.ranks)?
     } else {
-        store.begin_or_resume(&fingerprint, seed, &command_line, &line, options.ranks)?
+        store.begin_or_resume(&fingerprint, seed, &command_line, &in_use.line, options.ranks)?
     };
-    let template = launcher::template(options, &library)?;
+    let template = launcher::template(options, &in_use.library)?;
+    let unfit = doctor::quick(options, &in_use);
+    let InUse {
+        library,
+        version,
+        programs,
+        remark,
+        ..
+    } = in_use;
     let mut context = Context::new(
         options,
         (library, version),
@@ -191,7 +192,7 @@ pub(super) fn begin<'a>(
     if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
-    for warning in doctor::quick(options) {
+    for warning in unfit {
         context.progress.warn(&warning.text);
     }
     if context.jobs.run.resumed {

@@ -10,7 +10,7 @@ use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_protocol::machine::Machine;
 
-use super::checks::FILES;
+use super::checks::{AVERAGE, FILES};
 use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
 use crate::launcher::{self, Described, InUse, NotFound};
 use crate::library_info::{self, ask::ask as ask_program};
@@ -153,6 +153,17 @@ pub fn all(options: &Options) -> Facts {
         Err(error) => facts.problem = problem("hosts", &error),
     }
     facts
+}
+
+/// Facts about the hosts of a job, which it reads itself. The load average is left out: a job before this one, perhaps of Kilter's own, is in it.
+pub fn of_job(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Facts> {
+    let mut facts = local(options);
+    let mut machine = ask(options, library, programs)?;
+    for files in machine.hosts.values_mut() {
+        files.remove(AVERAGE);
+    }
+    facts.add(machine, library);
+    Ok(facts)
 }
 
 /// Compares the output of the library's own program with the description. Parameters of transports are those of one

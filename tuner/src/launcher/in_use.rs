@@ -100,7 +100,13 @@ pub fn find(options: &Options) -> Result<InUse, NotFound> {
     };
     match trial.find() {
         Ok(ran) => Ok(in_use(&trial, ran)),
-        Err(reason) => Err(refused.and(&reason)),
+        Err(reason) => Err(match (&trial.hinted, trial.said) {
+            (None, Some(said)) if described.is_none() && !reason.is_empty() => NotFound::Library(anyhow::anyhow!(
+                "`{}` says `{said}`, which names no library; {reason}",
+                options.mpirun.display()
+            )),
+            _ => refused.and(&reason),
+        }),
     }
 }
 
@@ -154,7 +160,8 @@ fn in_use(trial: &Trial<'_>, ran: Ran) -> InUse {
     } = ran;
     let version = library.version_of(&line);
     let launcher = trial.options.mpirun.display();
-    let ranks = format!("its ranks ran with `{line}` (`{}`)", programs.worker.display());
+    let own_words = line.split(',').next().unwrap_or_default();
+    let ranks = format!("its ranks ran with `{own_words}` (`{}`)", programs.worker.display());
     let measured = format!("{} {version} (`{}`) is measured", library.name, library.id);
     let (contradicts, text) = match (trial.hinted, trial.said) {
         (Some(hinted), Some(said)) => {

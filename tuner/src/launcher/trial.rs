@@ -67,10 +67,13 @@ impl Trial<'_> {
             (Some(first), Some(second)) => {
                 let all = [first, second].into_iter().chain(found);
                 let all: Vec<String> = all
-                    .map(|ran| format!("`{}` in `{}`", ran.line, directory(&ran.programs)))
+                    .map(|ran| {
+                        let version = ran.library.version_of(&ran.line);
+                        format!("{} {version} (`{}`)", ran.library.name, directory(&ran.programs))
+                    })
                     .collect();
                 Err(format!(
-                    "it starts ranks with each of {}: say which of them is meant by --libexec DIRECTORY",
+                    "it starts ranks of {}: say by --libexec DIRECTORY which is meant",
                     all.join(", ")
                 ))
             }
