@@ -236,9 +236,13 @@ fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Res
         words.extend(["-v".to_owned(), name]);
     }
     words.extend(files());
-    let Described { command, machines } = launcher::describe(options, library, programs, &options.site_environment, &words)?;
+    let Described { command, machines } =
+        launcher::describe(options, library, programs, &options.site_environment, &words)?;
     // Ranks that do not find each other answer one by one: the first is judged.
-    machines.into_iter().next().with_context(|| format!("`{command}` printed nothing"))
+    machines
+        .into_iter()
+        .next()
+        .with_context(|| format!("`{command}` printed nothing"))
 }
 
 #[cfg(test)]

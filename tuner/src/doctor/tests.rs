@@ -238,7 +238,12 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             "another processor, memory and binding",
             with(|f| {
                 set(f, "b", "/proc/cpuinfo", "model name : Xeon\nflags : fpu sse2 avx2");
-                set(f, "b", "/proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB");
+                set(
+                    f,
+                    "b",
+                    "/proc/meminfo",
+                    "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB",
+                );
                 job(f).ranks[3].cpus = "0-1".to_owned();
             }),
         ),

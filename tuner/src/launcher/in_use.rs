@@ -122,17 +122,29 @@ pub fn of_command(launcher: &Path, libexec: Option<&Path>, own: &Path) -> anyhow
         let programs = Programs::find(libexec, own, (&library, &library.version_of(line)), launcher)?;
         return Ok((library, programs));
     }
-    let words = said.map_or_else(|| "says no version".to_owned(), |line| format!("says `{line}`, which fits no description"));
+    let words = said.map_or_else(
+        || "says no version".to_owned(),
+        |line| format!("says `{line}`, which fits no description"),
+    );
     let mut builds = trial::builds(libexec, own, launcher);
     anyhow::ensure!(
         builds.len() <= 1,
         "`{}` {words}, and there are builds for {}: say by --libexec DIRECTORY with which library the program runs, or give another --mpirun",
         launcher.display(),
-        builds.iter().map(|programs| format!("`{}`", programs.built_for)).collect::<Vec<_>>().join(", ")
+        builds
+            .iter()
+            .map(|programs| format!("`{}`", programs.built_for))
+            .collect::<Vec<_>>()
+            .join(", ")
     );
-    let found = builds.pop().and_then(|programs| Some((library::find_reported(&programs.built_for).ok()??, programs)));
+    let found = builds
+        .pop()
+        .and_then(|programs| Some((library::find_reported(&programs.built_for).ok()??, programs)));
     let (mut library, programs) = found.with_context(|| {
-        format!("`{}` {words}, and no worker is built for a library that has a description; run `scripts/build`", launcher.display())
+        format!(
+            "`{}` {words}, and no worker is built for a library that has a description; run `scripts/build`",
+            launcher.display()
+        )
     })?;
     // How it hands variables to ranks is not known: they are put into its own environment.
     library.launcher.environment.clear();
@@ -142,7 +154,12 @@ pub fn of_command(launcher: &Path, libexec: Option<&Path>, own: &Path) -> anyhow
 fn by_hint(options: &Options, library: Library, line: String) -> Result<InUse, ProgramsError> {
     let by_launcher = library.version_of(&line);
     let wanted = (&library, by_launcher.as_str());
-    let programs = Programs::find(options.libexec.as_deref(), &options.own_directory, wanted, &options.mpirun)?;
+    let programs = Programs::find(
+        options.libexec.as_deref(),
+        &options.own_directory,
+        wanted,
+        &options.mpirun,
+    )?;
     Ok(InUse {
         version: programs::version(&library, &line, &programs),
         line,
@@ -166,11 +183,18 @@ fn in_use(trial: &Trial<'_>, ran: Ran) -> InUse {
     let (contradicts, text) = match (trial.hinted, trial.said) {
         (Some(hinted), Some(said)) => {
             let hinted = format!("{} {}", hinted.name, hinted.version_of(said));
-            let text = format!("`{launcher}` says `{said}`, which is {hinted}, but {ranks}: the ranks decide, {measured}");
+            let text =
+                format!("`{launcher}` says `{said}`, which is {hinted}, but {ranks}: the ranks decide, {measured}");
             (true, text)
         }
-        (_, Some(said)) => (false, format!("`{launcher}` says `{said}`, which names no library, and {ranks}: {measured}")),
-        (_, None) => (false, format!("`{launcher}` does not say its version, and {ranks}: {measured}")),
+        (_, Some(said)) => (
+            false,
+            format!("`{launcher}` says `{said}`, which names no library, and {ranks}: {measured}"),
+        ),
+        (_, None) => (
+            false,
+            format!("`{launcher}` does not say its version, and {ranks}: {measured}"),
+        ),
     };
     InUse {
         line,

@@ -24,7 +24,12 @@ pub(super) fn builds(libexec: Option<&Path>, own: &Path, launcher: &Path) -> Vec
 
 /// The directory of a build.
 fn directory(programs: &Programs) -> String {
-    programs.worker.parent().unwrap_or(&programs.worker).display().to_string()
+    programs
+        .worker
+        .parent()
+        .unwrap_or(&programs.worker)
+        .display()
+        .to_string()
 }
 
 /// What is known before the worker is started.
@@ -139,7 +144,11 @@ impl Trial<'_> {
                 }
             }
         }
-        Err(format!("tried with the worker in `{}`: {}", directory(&programs), reasons.join("; ")))
+        Err(format!(
+            "tried with the worker in `{}`: {}",
+            directory(&programs),
+            reasons.join("; ")
+        ))
     }
 
     /// The description for what a worker says.
@@ -171,7 +180,9 @@ impl Trial<'_> {
     fn batch_system(&self) -> Option<config::launcher::Starts> {
         let name = self.options.mpirun.file_name()?.to_str()?;
         let known = launcher::load_embedded().ok()?.into_iter();
-        known.filter_map(|known| known.starts).find(|starts| starts.program == name && name != "mpiexec")
+        known
+            .filter_map(|known| known.starts)
+            .find(|starts| starts.program == name && name != "mpiexec")
     }
 
     /// First line of the library's version, from ranks that found each other and saw the probe.
@@ -181,7 +192,10 @@ impl Trial<'_> {
         environment.push((PROBE.0.to_owned(), PROBE.1.to_owned()));
         let Described { command, machines } = describe(self.options, library, programs, &environment, &question)?;
         let [machine] = machines.as_slice() else {
-            anyhow::bail!("each of the {} ranks that `{command}` started was alone", machines.len());
+            anyhow::bail!(
+                "each of the {} ranks that `{command}` started was alone",
+                machines.len()
+            );
         };
         anyhow::ensure!(
             machine.ranks.len() == self.options.ranks,

@@ -67,7 +67,11 @@ pub(crate) fn describe(question: &Question) -> anyhow::Result<()> {
         host: host.clone(),
         cpus: processing_units::bound(),
         library: info::library_version()?,
-        environment: question.environment.iter().map(|name| std::env::var(name).ok()).collect(),
+        environment: question
+            .environment
+            .iter()
+            .map(|name| std::env::var(name).ok())
+            .collect(),
     };
     let mut ranks: Vec<Own> = Vec::new();
     for facts in control.gather(serde_json::to_vec(&own)?)? {
@@ -76,7 +80,10 @@ pub(crate) fn describe(question: &Question) -> anyhow::Result<()> {
     let environment = alike(&question.environment, &ranks);
     let mut libraries = BTreeMap::new();
     let mut places = Vec::new();
-    for Own { host, cpus, library, .. } in ranks {
+    for Own {
+        host, cpus, library, ..
+    } in ranks
+    {
         libraries.entry(host.clone()).or_insert(library);
         places.push(RankPlace {
             host,
@@ -119,7 +126,9 @@ fn alike(names: &[String], ranks: &[Own]) -> BTreeMap<String, String> {
         ranks.iter().all(is_same).then(|| value.clone())
     };
     let values = names.iter().enumerate();
-    values.filter_map(|(at, name)| Some((name.clone(), value_of(at)?))).collect()
+    values
+        .filter_map(|(at, name)| Some((name.clone(), value_of(at)?)))
+        .collect()
 }
 
 /// The files of each host, read by its first rank.
@@ -215,8 +224,14 @@ mod tests {
             environment: environment.map(|value| value.map(str::to_owned)).to_vec(),
         };
         let names = ["SAME", "OTHER", "MISSING"].map(str::to_owned);
-        let ranks = [own([Some("1"), Some("2"), Some("3")]), own([Some("1"), Some("9"), None])];
-        assert_eq!(alike(&names, &ranks), BTreeMap::from([("SAME".to_owned(), "1".to_owned())]));
+        let ranks = [
+            own([Some("1"), Some("2"), Some("3")]),
+            own([Some("1"), Some("9"), None]),
+        ];
+        assert_eq!(
+            alike(&names, &ranks),
+            BTreeMap::from([("SAME".to_owned(), "1".to_owned())])
+        );
         assert_eq!(alike(&names, &[]), BTreeMap::new());
     }
 

@@ -14,7 +14,10 @@ impl Programs {
             Some(directory) => vec![directory.to_path_buf()],
             None => directories(own),
         };
-        directories.iter().filter_map(|directory| in_directory(directory)).collect()
+        directories
+            .iter()
+            .filter_map(|directory| in_directory(directory))
+            .collect()
     }
 
     /// True if the worker's library and the launcher are of one installation: the library lies below a `lib` beside the launcher's `bin`.
@@ -121,7 +124,10 @@ mod tests {
             ..Programs::default()
         };
         for launcher in ["a/bin/mpirun", "linked/bin/mpirun"] {
-            assert!(with("a/lib/release/libmpi.so").lie_beside(&root.join(launcher)), "{launcher}");
+            assert!(
+                with("a/lib/release/libmpi.so").lie_beside(&root.join(launcher)),
+                "{launcher}"
+            );
             for other in ["b/lib64/libmpi.so", "a/share/libmpi.so", "a/lib/missing.so"] {
                 assert!(!with(other).lie_beside(&root.join(launcher)), "{other}");
             }
@@ -134,6 +140,9 @@ mod tests {
         assert_eq!(anew("mpi/site/release"), by_prefix);
         assert_eq!(anew("libexec/kilter/site"), by_prefix);
         assert_eq!(anew("release"), "scripts/build");
-        assert_eq!(command(Path::new("/mpi/site/release"), None), "scripts/build --mpi site");
+        assert_eq!(
+            command(Path::new("/mpi/site/release"), None),
+            "scripts/build --mpi site"
+        );
     }
 }

@@ -141,7 +141,9 @@ fn allowed(facts: &Facts) -> Values {
         let most = most.entry(place.host.clone()).or_default();
         *most = here.max(*most);
     }
-    most.into_iter().map(|(host, count)| (host, count.to_string())).collect()
+    most.into_iter()
+        .map(|(host, count)| (host, count.to_string()))
+        .collect()
 }
 
 /// Memory in GiB, where hosts that are as good as alike have the same.
@@ -163,7 +165,10 @@ mod tests {
     use super::*;
 
     fn values(pairs: &[(&str, &str)]) -> Values {
-        pairs.iter().map(|(host, value)| ((*host).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(host, value)| ((*host).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]

@@ -108,23 +108,31 @@ impl Launcher {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::library::find_for;
 
     #[test]
     fn a_launcher_of_another_library_gives_its_parameters_as_variables() {
         let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap().launcher;
         let hydra = find_for("HYDRA build details: Version: 4.0.2").unwrap().launcher;
-        assert_eq!(hydra.clone().of_library(&openmpi).parameter, ["-genv", "OMPI_MCA_{name}", "{value}"]);
+        assert_eq!(
+            hydra.clone().of_library(&openmpi).parameter,
+            ["-genv", "OMPI_MCA_{name}", "{value}"]
+        );
         assert_eq!(openmpi.clone().of_library(&hydra).parameter, ["-x", "{name}={value}"]);
         let standard = openmpi.standard();
         assert_eq!(standard.parameter, ["OMPI_MCA_{name}={value}"]);
-        assert_eq!((standard.ranks_flag.as_str(), standard.before_variables), ("-n", vec!["env".to_owned()]));
+        assert_eq!(
+            (standard.ranks_flag.as_str(), standard.before_variables),
+            ("-n", vec!["env".to_owned()])
+        );
     }
 
     #[test]
     fn a_batch_systems_launcher_starts_a_librarys_ranks() {
-        let slurm = crate::config::launcher::find("--launcher", "slurm").unwrap().starts.unwrap();
+        let slurm = crate::config::launcher::find("--launcher", "slurm")
+            .unwrap()
+            .starts
+            .unwrap();
         let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap().launcher;
         let launcher = openmpi.of_batch_system(&slurm);
         assert_eq!(launcher.arguments, ["--mpi=pmix", "--kill-on-bad-exit=1"]);
