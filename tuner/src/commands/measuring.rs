@@ -151,24 +151,16 @@ pub(super) fn begin<'a>(
         store.begin_or_resume(&fingerprint, seed, &command_line, &in_use.line, options.ranks)?
     };
     let template = launcher::template(options, &in_use.library)?;
-    let unfit = doctor::quick(options, &in_use);
-    let InUse {
-        library,
-        version,
-        programs,
-        remark,
-        ..
-    } = in_use;
     let mut context = Context::new(
         options,
-        (library, version),
+        (in_use.library.clone(), in_use.version.clone()),
         (store, run, command_line),
         plan,
-        (template, programs),
+        (template, in_use.programs.clone()),
     );
     context = context.with_earlier_failures()?;
     context.plugins = plugins;
-    if let Some(remark) = remark {
+    if let Some(remark) = &in_use.remark {
         if remark.contradicts {
             context.progress.warn(&remark.text);
         } else {
@@ -192,7 +184,7 @@ pub(super) fn begin<'a>(
     if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
-    for warning in unfit {
+    for warning in doctor::quick(options, &in_use) {
         context.progress.warn(&warning.text);
     }
     if context.jobs.run.resumed {
