@@ -67,7 +67,7 @@ fn every_guideline_is_verified_on_mpich() {
     }
 }
 
-fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
+fn a_worker_of_another_library_is_refused_before_anything_is_measured() {
     if !mpich() {
         return;
     }
@@ -83,7 +83,11 @@ fn a_worker_of_another_library_is_refused_before_anything_is_launched() {
         text.contains("was built for `Open MPI") && text.contains("`scripts/build --mpi mpich-4.0`"),
         "{text}"
     );
-    assert!(!out.path().join("launches").exists(), "a job was launched");
+    assert!(
+        text.contains("each of the 2 ranks that") && text.contains("was alone"),
+        "{text}"
+    );
+    assert!(!out.path().join("launches").exists(), "something was measured");
 }
 
 fn tuning_a_library_without_an_emitter_says_what_is_not_there_yet() {
@@ -135,7 +139,7 @@ fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
 
 kilter_tests::cases![
     every_guideline_is_verified_on_mpich,
-    a_worker_of_another_library_is_refused_before_anything_is_launched,
+    a_worker_of_another_library_is_refused_before_anything_is_measured,
     tuning_a_library_without_an_emitter_says_what_is_not_there_yet,
     eight_hosts_of_mpich_are_verified_on_the_virtual_cluster,
 ];

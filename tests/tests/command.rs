@@ -11,6 +11,7 @@ mod doctor;
 mod faults;
 mod install;
 mod libraries;
+mod library_in_use;
 mod library_info;
 mod module_files;
 mod noisy_launches;
@@ -49,6 +50,7 @@ fn main() -> std::process::ExitCode {
         correctness,
         doctor,
         libraries,
+        library_in_use,
         library_info,
         rules_file,
         simulation,

@@ -1,9 +1,10 @@
 //! `kilter doctor` on this machine, whatever it is like: every check answers, and the exit status says how it is.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use kilter_tests::components::with_all;
-use kilter_tests::{in_path, kilter, left_out, root, run};
+use kilter_tests::{in_path, kilter, left_out, preloaded, root, run};
 use serde_json::Value;
 
 /// Status and findings by check.
@@ -123,7 +124,91 @@ fn what_keeps_a_job_from_starting_is_an_error_with_the_next_step() {
     assert_eq!(found["hosts"]["level"], "error", "{}", found["hosts"]);
 }
 
+const MODEL: &str = "/proc/cpuinfo";
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+const PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+const MEMORY: &str = "/proc/meminfo";
+const KERNEL: &str = "/proc/sys/kernel/osrelease";
+
+/// Files of two hosts, `a` and `b`, of which the second has these.
+fn two_hosts(roots: &Path, of_b: &[(&str, &str)]) {
+    let usual = [
+        (MODEL, "model name : Xeon\n"),
+        (GOVERNOR, "performance\n"),
+        (PAGES, "always [madvise] never\n"),
+        (MEMORY, "MemTotal: 67108864 kB\nMemAvailable: 60000000 kB\n"),
+        (KERNEL, "6.1.0\n"),
+        ("/sys/devices/system/cpu/online", "0-3\n"),
+    ];
+    for (host, own) in [("a", &[][..]), ("b", of_b)] {
+        for (path, text) in usual.iter().chain(own) {
+            let file = roots.join(host).join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+    }
+}
+
+/// Both ranks are on this machine, and each is told that it is on a host of its own. The pre-checks of `check` judge those, and not this machine.
+fn unlike_hosts_of_a_job_are_named_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let library = preloaded::library(directory.path(), "other_host", &[]);
+    let hosts = directory.path().join("hosts");
+    std::fs::write(&hosts, "a slots=1\nb slots=1\n").unwrap();
+    let checked = |command: &str, of_b: &[(&str, &str)]| {
+        let roots = directory.path().join("roots");
+        two_hosts(&roots, of_b);
+        let mut kilter = kilter(command, &directory.path().join(format!("out-{command}-{}", of_b.len())));
+        if command == "check" {
+            kilter.args(["--guidelines", "GL8", "--sizes", "4096", "--launches", "1"]);
+            kilter.args(["--sync", "barrier", "--min-repetitions", "3", "--max-repetitions", "4"]);
+        }
+        let output = run(
+            kilter
+                .args(["-n", "2", "--hostfile"])
+                .arg(&hosts)
+                .arg("--mpirun")
+                .arg(root().join("tests/fixtures/two_hosts_launcher"))
+                .env("KILTER_TEST_LIBRARY", &library)
+                .env("KILTER_TEST_ROOTS", &roots),
+            &[0, 1],
+        );
+        let of = |stream: &[u8]| String::from_utf8_lossy(stream).into_owned();
+        of(&output.stdout) + &of(&output.stderr)
+    };
+    let said = checked("check", &[]);
+    assert!(
+        !said.contains("hosts differ") && !said.contains("not examined"),
+        "{said}"
+    );
+    let said = checked(
+        "check",
+        &[
+            (MODEL, "model name : EPYC\n"),
+            (GOVERNOR, "powersave\n"),
+            (PAGES, "[always] madvise never\n"),
+            (MEMORY, "MemTotal: 33554432 kB\nMemAvailable: 30000000 kB\n"),
+            (KERNEL, "6.12.0\n"),
+        ],
+    );
+    for part in [
+        "CPU model (a: Xeon; b: EPYC)",
+        "memory (a: 64.0 GiB; b: 32.0 GiB)",
+        "kernel (a: 6.1.0; b: 6.12.0)",
+        "hosts differ in the frequency governor (a: performance; b: powersave)",
+        "hosts differ in transparent huge pages (a: madvise; b: always)",
+    ] {
+        assert!(said.contains(part), "`{part}` in {said}");
+    }
+    let said = checked("doctor", &[(KERNEL, "6.12.0\n")]);
+    assert!(
+        said.contains("note     alike        hosts differ in kernel (a: 6.1.0; b: 6.12.0)"),
+        "{said}"
+    );
+}
+
 kilter_tests::cases![
+    unlike_hosts_of_a_job_are_named_before_anything_is_measured,
     this_machine_is_examined_with_open_mpi,
     a_description_of_another_release_is_contradicted,
     this_machine_is_examined_with_mpich,

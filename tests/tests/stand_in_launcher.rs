@@ -34,7 +34,9 @@ fn worker(directory: &Path, says: &str) -> PathBuf {
 /// The command lines that the launcher recorded, without duplicates. Paths of this test are replaced by names.
 fn recorded(record: &Path, places: &[(&Path, &str)]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for line in fs::read_to_string(record).unwrap().lines() {
+    let record = fs::read_to_string(record).unwrap();
+    // Jobs that only describe their hosts measure nothing.
+    for line in record.lines().filter(|line| !line.contains("/kilter-worker describe ")) {
         let mut line = line.to_owned();
         for (place, name) in places {
             line = line.replace(text(place), name);
@@ -124,7 +126,7 @@ fn a_check_is_launched_as_each_library_wants_it() {
     let library = "HPE MPT 2.23  08/26/20 02:54:49-root";
     let (lines, _) = checked(mpt, library, &["--env", "MPI_BUFFER_MAX=2000"]);
     assert_eq!(lines, "MPI_BUFFER_MAX=2000\n-n 4 LIBEXEC/kilter-worker FILE FILE");
-    // A worker of another version is refused before anything is launched.
+    // A worker of another version is refused where it does not say itself that it runs.
     let directory = tempfile::tempdir().unwrap();
     let libexec = worker(directory.path(), "HPE MPT 2.22  03/31/20 15:59:10");
     let refused = run(

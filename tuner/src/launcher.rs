@@ -1,34 +1,19 @@
 //! The launcher of the MPI library: which library it belongs to, and how jobs are launched on this site, by this user.
 
-use std::time::Duration;
+mod describe;
+mod in_use;
+mod trial;
 
 use anyhow::{Context as _, ensure};
 use kilter_bench::launch::CommandTemplate;
-use kilter_bench::launch::capture::launcher_version;
-use kilter_emit::emitters;
 use kilter_model::config::launcher::Starts;
-use kilter_model::config::library::{self, Library};
+use kilter_model::config::library::Library;
 use kilter_model::config::platform;
 use kilter_model::layout::Layout;
 use kilter_model::options::Options;
 
-/// A launcher that takes longer to say its version hangs.
-const VERSION_LIMIT: Duration = Duration::from_secs(20);
-
-/// The launcher's version line, and the description of its library. An error if it does not answer, or no description
-/// fits.
-pub fn detect(options: &Options) -> anyhow::Result<(String, Library)> {
-    let version = launcher_version(&options.mpirun, VERSION_LIMIT)?;
-    let library = match &options.library_description {
-        Some(path) => {
-            let library = emitters::load_file(path)?;
-            let number = library.version_of(&version);
-            library.for_version(&number)
-        }
-        None => library::find_for(&version)?,
-    };
-    Ok((version, library))
-}
+pub use describe::{Described, describe};
+pub use in_use::{InUse, NotFound, Remark, find, of_command};
 
 /// Template of a job's command line on this site, by this user, or on the simulated machine, whose files are written
 /// into the output directory. Errors are a simulator without a machine, a machine without a simulator, and files that
@@ -54,6 +39,11 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
         arguments.extend([launcher.ranks_flag.clone(), "{ranks}".to_owned()]);
     }
     if let Some(hostfile) = &options.hostfile {
+        ensure!(
+            !launcher.hostfile_flag.is_empty(),
+            "--hostfile: which option of `{}` takes a file of hosts is not known; leave it out, or say by --launcher what starts the ranks",
+            options.mpirun.display()
+        );
         arguments.extend([launcher.hostfile_flag.clone(), hostfile.display().to_string()]);
     }
     if let Some(agent) = &options.launch_agent {
@@ -76,7 +66,7 @@ fn by_library(options: &Options, library: &Library) -> anyhow::Result<CommandTem
             None => None,
             Some(form) => Some(this_host(form)?),
         },
-        before_variables: Vec::new(),
+        before_variables: launcher.before_variables.clone(),
         parameter_form: if launcher.parameter.is_empty() {
             launcher.environment.clone()
         } else {

@@ -7,6 +7,9 @@
 //! 3. in `<directory of kilter>/../mpi/<build>/release` (or as the directory of `kilter` is named), where `scripts/build --mpi <build>` puts them;
 //! 4. in the directory of `kilter` itself, where `scripts/build` puts those of the default library.
 //!
+//! A library in a prefix of its own has a build of any name (`scripts/build --mpi-prefix DIR --name NAME`). A build whose worker names the
+//! launcher's library comes first if both lie in one prefix, and last if they do not.
+//!
 //! Programs that are found must have been built for the launcher's library. A worker of another library starts as well,
 //! but each of its ranks finds itself alone.
 
@@ -19,6 +22,8 @@ use kilter_protocol::row::Rows;
 
 use crate::launch::capture::{CaptureError, capture};
 use crate::launch::command::CommandSpec;
+
+mod builds;
 
 /// Time after which a worker that does not say for which library it was built counts as hung.
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
@@ -77,6 +82,27 @@ impl Programs {
     /// Finds the programs and asks the worker for which library it was built. `own` is the directory of `kilter`. An
     /// error if there is no worker, or one for another library.
     pub fn find(
+        libexec: Option<&Path>,
+        own: &Path,
+        (library, version): (&Library, &str),
+        launcher: &Path,
+    ) -> Result<Programs, ProgramsError> {
+        let by_name = Programs::by_name(libexec, own, (library, version), launcher);
+        let is_decided = by_name.as_ref().is_ok_and(|found| found.lie_beside(launcher));
+        // What is launched of a simulator is not the worker that says what it was built for.
+        if is_decided || libexec.is_some() || library.launcher.program.is_some() {
+            return by_name;
+        }
+        let is_fitting = |found: &Programs| library.is_built_for(version, &found.built_for);
+        let mut fitting: Vec<Programs> = Programs::all(None, own).into_iter().filter(is_fitting).collect();
+        match fitting.iter().position(|found| found.lie_beside(launcher)) {
+            Some(at) => Ok(fitting.swap_remove(at)),
+            None => by_name.or_else(|error| fitting.into_iter().next().ok_or(error)),
+        }
+    }
+
+    /// The programs in the first place of the build's name that has a worker.
+    fn by_name(
         libexec: Option<&Path>,
         own: &Path,
         (library, version): (&Library, &str),
@@ -358,6 +384,36 @@ mod tests {
             error.contains("was built for `MPICH Version: 3.2.1`, but `mpirun.mpich` belongs to MVAPICH2;"),
             "{error}"
         );
+    }
+
+    /// A library in a prefix of its own has a build of any name, and comes before the system's where the launcher lies in that prefix.
+    #[test]
+    fn a_build_of_any_name_is_found_by_what_its_worker_says() {
+        let target = tempfile::tempdir().unwrap();
+        let root = target.path().canonicalize().unwrap();
+        let own = root.join("release");
+        worker(&own, "echo 'Open MPI v4.1.4, package: Debian OpenMPI'");
+        let site = root.join("mpi/site/release");
+        let prefix = root.join("opt/mpich");
+        for file in ["lib/libmpi.so.12", "bin/mpirun"] {
+            let file = prefix.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let says = format!(
+            "echo 'MPICH Version:	4.0.2'; echo 'file: {}'",
+            prefix.join("lib/libmpi.so.12").display()
+        );
+        worker(&site, &says);
+        assert_eq!(find(None, &own, HYDRA).unwrap().worker, site.join("kilter-worker"));
+        // Another version of the library is another library.
+        find(None, &own, "HYDRA build details: Version: 4.0.3").unwrap_err();
+        let named = root.join("mpi/mpich-4.0/release");
+        worker(&named, "echo 'MPICH Version:	4.0.2'");
+        assert_eq!(find(None, &own, HYDRA).unwrap().worker, named.join("kilter-worker"));
+        let library = find_for(HYDRA).unwrap();
+        let found = Programs::find(None, &own, (&library, "4.0.2"), &prefix.join("bin/mpirun")).unwrap();
+        assert_eq!(found.worker, site.join("kilter-worker"));
     }
 
     #[test]

@@ -27,6 +27,12 @@ pub struct Machine {
     pub malloc_maps_from_bytes: Option<u64>,
     /// Control variables on rank 0: name, value; absent if unknown to the library.
     pub variables: BTreeMap<String, String>,
+    /// Environment variables asked for that all ranks see with the same value.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// First line of `MPI_Get_library_version` on each host.
+    #[serde(default)]
+    pub libraries: BTreeMap<String, String>,
     /// Files asked for, by host: path, text. Unreadable files are absent.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -42,6 +48,14 @@ pub struct RankPlace {
     pub clock_offset_ns: i64,
     /// Round trip of the smallest message from rank 0 and back, in nanoseconds; 0 for rank 0.
     pub round_trip_ns: u64,
+}
+
+impl Machine {
+    /// The machine in a line of a job's output; `None` if it is another line.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Machine> {
+        serde_json::from_str(line.split_once(MARK)?.1).ok()
+    }
 }
 
 /// Reads the files that can be read, each up to 16 KiB.

@@ -21,7 +21,8 @@ impl Output for Format {
 /// The library, the start of its jobs, and the places of results.
 #[derive(Debug, Clone, Args)]
 pub struct Job<F: Output = Format> {
-    /// Launcher of the MPI library. It decides which library is measured.
+    /// Launcher of the MPI library. Where it names none that is known, or another one than its ranks, a short job finds out: its ranks decide which
+    /// library is measured.
     #[arg(long, help_heading = super::JOB, value_name = "PATH", env = "KILTER_MPIRUN", default_value = "mpirun")]
     pub mpirun: PathBuf,
     /// File of hosts, in the launcher's own format.
@@ -64,7 +65,7 @@ pub struct Job<F: Output = Format> {
     pub stall_timeout: f64,
     /// Directory of kilter-worker, kilter-verify and Kilter's libraries. By default, seen from kilter itself:
     /// `../libexec/kilter/<library>` (made by `scripts/install`), else `../mpi/<library>/release` (made by `scripts/build --mpi`), else
-    /// its own directory.
+    /// its own directory, else any of these for the launcher's library.
     #[arg(long, help_heading = super::JOB, value_name = "DIR", env = "KILTER_LIBEXEC")]
     pub libexec: Option<PathBuf>,
 }

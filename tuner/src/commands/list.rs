@@ -59,7 +59,15 @@ fn mockups() -> String {
 }
 
 fn libraries() -> anyhow::Result<String> {
-    let mut table = narrow(&["id", "library", "builds", "can be", "parameters", "rows verified by"]);
+    let mut table = narrow(&[
+        "id",
+        "library",
+        "builds",
+        "can be",
+        "parameters",
+        "run with",
+        "rows verified by",
+    ]);
     for library in emitters::load_embedded()? {
         table.add_row([
             library.id.clone(),
@@ -72,6 +80,10 @@ fn libraries() -> anyhow::Result<String> {
             })
             .to_owned(),
             library.parameters.len().to_string(),
+            match library.verified.against.as_slice() {
+                [] => "never run".to_owned(),
+                versions => versions.join(", "),
+            },
             shares(&library.shares()),
         ]);
     }
@@ -106,6 +118,14 @@ mod tests {
                 assert!(line.chars().count() <= 120, "{name}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_library_says_with_which_version_it_was_run_if_ever() {
+        let text = libraries().unwrap();
+        let line = |id: &str| text.lines().find(|line| line.contains(id)).unwrap().to_owned();
+        assert!(line("openmpi-4.1").contains("4.1.4"), "{text}");
+        assert!(line("openmpi-6.0").contains("never run"), "{text}");
     }
 
     #[test]

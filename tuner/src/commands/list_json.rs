@@ -97,6 +97,8 @@ struct LibraryRow {
     /// Every described library can be verified; what has an emitter can be tuned, too.
     can_be_tuned: bool,
     parameters: Vec<String>,
+    /// Versions of the real library with which Kilter ran jobs; empty if it never did.
+    run_with: Vec<String>,
     /// Its rows, which are choices of algorithms and parameters, by how they were verified.
     verified: VerifiedRow,
 }
@@ -216,6 +218,7 @@ impl LibraryRow {
                 documentation: by(Verified::Documentation),
                 unsaid: shares.unsaid,
             },
+            run_with: library.verified.against.clone(),
             id: library.id,
             name: library.name,
             builds: library.builds.replace("{major}.{minor}", "*"),
@@ -269,13 +272,23 @@ mod tests {
         let fields: Vec<&String> = library.as_object().unwrap().keys().collect();
         assert_eq!(
             fields,
-            ["builds", "can_be_tuned", "id", "name", "parameters", "verified"]
+            [
+                "builds",
+                "can_be_tuned",
+                "id",
+                "name",
+                "parameters",
+                "run_with",
+                "verified"
+            ]
         );
         let verified = library["verified"].as_object().unwrap();
         let words = ["documentation", "printed", "rows", "run", "source", "unsaid"];
         assert_eq!(verified.keys().collect::<Vec<_>>(), words);
         assert!(verified["printed"].as_u64().unwrap() > 50, "{verified:?}");
         assert_eq!(library["can_be_tuned"], true);
+        assert_eq!(library["run_with"], serde_json::json!(["4.1.4"]));
+        assert_eq!(row(Listed::Libraries, "mpt-2")["run_with"], serde_json::json!([]));
         let parameters = library["parameters"].as_array().unwrap();
         assert!(
             parameters.iter().any(|name| name == "btl_vader_eager_limit"),

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
-use kilter_bench::programs::Programs;
 use kilter_bench::store::{Run, Store, TakenOver};
 use kilter_model::config::guideline;
-use kilter_model::config::library::Library;
 use kilter_model::config::mix::Mix;
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
@@ -19,7 +17,7 @@ use kilter_search::plugins;
 
 use super::{Status, dry_run, print, resume_key};
 use crate::doctor;
-use crate::launcher;
+use crate::launcher::{self, InUse};
 use crate::reporting;
 
 /// Runs `work` and writes its report on the guidelines. `further` are the command's own options that change its
@@ -104,10 +102,7 @@ pub(super) fn prepare_process() -> anyhow::Result<()> {
 
 /// Subject of a run, determined before the store is opened.
 pub(super) struct Found {
-    version: String,
-    library: Library,
-    number: String,
-    programs: Programs,
+    in_use: InUse,
     guidelines: Vec<guideline::Guideline>,
 }
 
@@ -122,26 +117,13 @@ impl Found {
 pub(super) fn find(options: &Options) -> anyhow::Result<Found> {
     // A bad output directory must fail before anything is measured.
     std::fs::create_dir_all(&options.out).with_context(|| format!("`{}` cannot be made", options.out.display()))?;
-    let (version, library) = launcher::detect(options)?;
-    let programs = Programs::find(
-        options.libexec.as_deref(),
-        &options.own_directory,
-        (&library, &library.version_of(&version)),
-        &options.mpirun,
-    )?;
-    let number = kilter_bench::programs::version(&library, &version, &programs);
+    let in_use = launcher::find(options)?;
     let mut guidelines = guideline::load_embedded()?;
     for file in &options.guideline_files {
         guidelines.push(guideline::load_file(file)?);
     }
     let guidelines = guideline::select(&guidelines, &options.guidelines)?;
-    Ok(Found {
-        version,
-        library,
-        number,
-        programs,
-        guidelines,
-    })
+    Ok(Found { in_use, guidelines })
 }
 
 /// Begins a run, or resumes an interrupted one.
@@ -152,38 +134,39 @@ pub(super) fn begin<'a>(
     command: &str,
     further: &[String],
 ) -> anyhow::Result<Context<'a>> {
-    let Found {
-        version,
-        library,
-        number,
-        programs,
-        guidelines,
-    } = found;
+    let Found { in_use, guidelines } = found;
     let plan = Plan::within(&guidelines, &options.scope(), options.place());
-    let plugins = plugins::load(&options.plugins, &programs, &library)?;
+    let plugins = plugins::load(&options.plugins, &in_use.programs, &in_use.library)?;
     // A plugin that was built anew is another candidate.
     let of_plugins = plugins
         .iter()
         .map(|plugin| format!("{} {}", plugin.file.display(), plugin.digest));
     let further: Vec<String> = further.iter().cloned().chain(of_plugins).collect();
-    let fingerprint = resume_key::of(options, command, &further, &version, &guidelines);
+    let fingerprint = resume_key::of(options, command, &further, &in_use.line, &guidelines);
     let seed = options.seed.unwrap_or_else(fresh_seed);
     let command_line = command_line();
     let run = if options.fresh {
-        store.begin_anew(&fingerprint, seed, &command_line, &version, options.ranks)?
+        store.begin_anew(&fingerprint, seed, &command_line, &in_use.line, options.ranks)?
     } else {
-        store.begin_or_resume(&fingerprint, seed, &command_line, &version, options.ranks)?
+        store.begin_or_resume(&fingerprint, seed, &command_line, &in_use.line, options.ranks)?
     };
-    let template = launcher::template(options, &library)?;
+    let template = launcher::template(options, &in_use.library)?;
     let mut context = Context::new(
         options,
-        (library, number),
+        (in_use.library.clone(), in_use.version.clone()),
         (store, run, command_line),
         plan,
-        (template, programs),
+        (template, in_use.programs.clone()),
     );
     context = context.with_earlier_failures()?;
     context.plugins = plugins;
+    if let Some(remark) = &in_use.remark {
+        if remark.contradicts {
+            context.progress.warn(&remark.text);
+        } else {
+            context.progress.note(&remark.text);
+        }
+    }
     if !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
@@ -201,7 +184,7 @@ pub(super) fn begin<'a>(
     if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
-    for warning in doctor::quick(options) {
+    for warning in doctor::quick(options, &in_use) {
         context.progress.warn(&warning.text);
     }
     if context.jobs.run.resumed {

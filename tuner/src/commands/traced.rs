@@ -6,19 +6,16 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use kilter_bench::launch::capture::launcher_version;
 use kilter_bench::launch::command::{CommandSpec, quote};
 use kilter_bench::launch::{interrupt, preload};
-use kilter_bench::programs;
-use kilter_model::config::library::{self, Library};
+use kilter_model::config::library::Library;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::cli::Traced;
+use crate::launcher;
 use crate::options::own_directory;
 
-/// A launcher that takes longer to say its version hangs.
-const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// Between two looks at the command.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -43,20 +40,13 @@ impl Programs {
         let launcher = in_command
             .or_else(|| typed.mpirun.clone())
             .unwrap_or_else(|| "mpirun".into());
-        let version = launcher_version(&launcher, VERSION_LIMIT)
-            .with_context(|| "the MPI library of the program is not known; name its launcher with --mpirun PATH")?;
-        let library = library::find_for(&version)?;
+        let (library, programs) = launcher::of_command(&launcher, typed.libexec.as_deref(), &own_directory()?)
+            .context("the MPI library of the program is not known; name its launcher with --mpirun PATH")?;
         ensure!(
             !library.launcher.is_simulator(),
             "{} simulates a machine, where nothing can be preloaded before the MPI library; run the command on a real one",
             library.name
         );
-        let programs = programs::Programs::find(
-            typed.libexec.as_deref(),
-            &own_directory()?,
-            (&library, &library.version_of(&version)),
-            &launcher,
-        )?;
         Ok(Programs {
             tracer: programs.tracer()?,
             library,

@@ -3,7 +3,6 @@
 use anyhow::Context as _;
 use kilter_bench::launch::command::quote;
 use kilter_bench::launch::{self, SessionError};
-use kilter_bench::programs::Programs;
 use kilter_bench::progress::Progress;
 use kilter_bench::store::Store;
 use kilter_model::options::Options;
@@ -11,7 +10,7 @@ use kilter_search::correctness::{self, Inquiry, Launching, table};
 
 use super::{Status, print};
 use crate::cli;
-use crate::launcher;
+use crate::launcher::{self, InUse};
 use crate::options::VerifyOptions;
 
 pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
@@ -20,11 +19,13 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     launch::process::become_subreaper()?;
     launch::interrupt::install()?;
     std::fs::create_dir_all(&common.out).with_context(|| format!("`{}` cannot be made", common.out.display()))?;
-    let (version, library) = launcher::detect(common)?;
-    let libexec = common.libexec.as_deref();
-    let by_launcher = library.version_of(&version);
-    let programs = Programs::find(libexec, &common.own_directory, (&library, &by_launcher), &common.mpirun)?;
-    let number = kilter_bench::programs::version(&library, &version, &programs);
+    let InUse {
+        library,
+        version,
+        programs,
+        remark,
+        ..
+    } = launcher::find(common)?;
     let inquiry = Inquiry {
         plugin: options.plugin.clone().map_or_else(|| programs.plugin(), Ok)?,
         rows: options.rows.clone(),
@@ -41,10 +42,13 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
     };
     let store = Store::open(&common.db)?;
     let (library, machine) = (
-        correctness::library_name(&library, &number),
+        correctness::library_name(&library, &version),
         correctness::machine(common),
     );
     let progress = Progress::new(common.quiet);
+    if let Some(remark) = remark {
+        progress.warn(&remark.text);
+    }
     let mut outcomes = Vec::new();
     for &ranks in &options.ranks {
         let found = match correctness::verify(&launching, ranks, &inquiry, &progress) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_protocol::cpus;
 use kilter_protocol::machine::Machine;
 
+use crate::launcher::Remark;
 use crate::library_info::Difference;
 
 /// Facts for the checks.
@@ -16,6 +17,8 @@ pub struct Facts {
     pub hostfile: bool,
     /// The library and its version, if they are known.
     pub library: String,
+    /// Words on a launcher that does not name this library.
+    pub remark: Option<Remark>,
     /// Hosts by name; without a job this machine alone.
     pub hosts: BTreeMap<String, Host>,
     /// The control variables of the library's description.

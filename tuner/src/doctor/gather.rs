@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kilter_bench::launch::capture::{CaptureError, capture};
+use anyhow::Context as _;
 use kilter_bench::programs::Programs;
 use kilter_model::config::library::Library;
 use kilter_model::options::Options;
-use kilter_protocol::machine::{MARK, Machine};
+use kilter_protocol::machine::Machine;
 
-use super::checks::FILES;
+use super::checks::{AVERAGE, FILES};
 use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
-use crate::launcher;
+use crate::launcher::{self, Described, InUse, NotFound};
 use crate::library_info::{self, ask::ask as ask_program};
 
 /// Time for which the machine is watched for other load.
@@ -128,34 +128,42 @@ pub fn all(options: &Options) -> Facts {
             text: format!("{error:#}"),
         })
     };
-    let (line, library) = match launcher::detect(options) {
+    let InUse {
+        library,
+        version,
+        programs,
+        remark,
+        ..
+    } = match launcher::find(options) {
         Ok(found) => found,
-        Err(error) => {
+        Err(NotFound::Library(error)) => {
             facts.problem = problem("library", &error);
             return facts;
         }
-    };
-    let by_launcher = library.version_of(&line);
-    let found = Programs::find(
-        options.libexec.as_deref(),
-        &options.own_directory,
-        (&library, &by_launcher),
-        &options.mpirun,
-    );
-    let version = match &found {
-        Ok(programs) => kilter_bench::programs::version(&library, &line, programs),
-        Err(_) => by_launcher,
+        Err(NotFound::Worker(error)) => {
+            facts.problem = problem("worker", &error);
+            return facts;
+        }
     };
     facts.library = format!("{} {version}", library.name);
+    facts.remark = remark;
     facts.printed = printed(options, &library, &version);
-    match found {
-        Err(error) => facts.problem = problem("worker", &error),
-        Ok(programs) => match ask(options, &library, &programs) {
-            Ok(machine) => facts.add(machine, &library),
-            Err(error) => facts.problem = problem("hosts", &error),
-        },
+    match ask(options, &library, &programs) {
+        Ok(machine) => facts.add(machine, &library),
+        Err(error) => facts.problem = problem("hosts", &error),
     }
     facts
+}
+
+/// Facts about the hosts of a job, which it reads itself. The load average is left out: a job before this one, perhaps of Kilter's own, is in it.
+pub fn of_job(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Facts> {
+    let mut facts = local(options);
+    let mut machine = ask(options, library, programs)?;
+    for files in machine.hosts.values_mut() {
+        files.remove(AVERAGE);
+    }
+    facts.add(machine, library);
+    Ok(facts)
 }
 
 /// Compares the output of the library's own program with the description. Parameters of transports are those of one
@@ -220,7 +228,7 @@ impl Facts {
 
 /// Launches the worker once for its report.
 fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Machine> {
-    let mut words = vec![programs.worker.display().to_string(), "describe".to_owned()];
+    let mut words = Vec::new();
     let (one, several) = (&library.transports.one_host, &library.transports.several_hosts);
     let described = library.described(&[one.as_slice(), several].concat());
     let names: BTreeSet<String> = described.into_iter().map(|variable| variable.name).collect();
@@ -228,50 +236,13 @@ fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Res
         words.extend(["-v".to_owned(), name]);
     }
     words.extend(files());
-    let command = launcher::template(options, library)?.build(
-        options.ranks,
-        &options.site_parameters,
-        &options.site_environment,
-        &words,
-    )?;
-    let captured = capture(&command, Duration::from_secs_f64(options.stall_seconds.min(1e6) + 20.0))?;
-    let said = captured.output.lines().find_map(|line| {
-        let (_, json) = line.split_once(MARK)?;
-        serde_json::from_str::<Machine>(json).ok()
-    });
-    match said {
-        Some(machine) if captured.status.success() => {
-            anyhow::ensure!(
-                machine.v == kilter_protocol::VERSION,
-                "`{}` speaks version {} of Kilter's protocol, and this `kilter` version {}; build both from one source",
-                programs.worker.display(),
-                machine.v,
-                kilter_protocol::VERSION
-            );
-            Ok(machine)
-        }
-        _ => Err(CaptureError::Failed {
-            command: command.to_string(),
-            status: captured.status,
-            output: first_words(&captured.output),
-        }
-        .into()),
-    }
-}
-
-/// First words of a failed launch, in one line.
-fn first_words(output: &str) -> String {
-    let lines: Vec<&str> = output
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.chars().any(char::is_alphanumeric))
-        .take(3)
-        .collect();
-    if lines.is_empty() {
-        "no output".to_owned()
-    } else {
-        lines.join(" / ").chars().take(400).collect()
-    }
+    let Described { command, machines } =
+        launcher::describe(options, library, programs, &options.site_environment, &words)?;
+    // Ranks that do not find each other answer one by one: the first is judged.
+    machines
+        .into_iter()
+        .next()
+        .with_context(|| format!("`{command}` printed nothing"))
 }
 
 #[cfg(test)]

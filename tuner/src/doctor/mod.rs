@@ -14,6 +14,8 @@ use serde::Serialize;
 pub use checks::CHECKS;
 use facts::Facts;
 
+use crate::launcher::InUse;
+
 /// Severity of a finding; ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -49,7 +51,7 @@ pub struct Check {
     pub id: &'static str,
     /// Subject of the check.
     pub what: &'static str,
-    /// True if it needs no job, so that measuring commands can afford it.
+    /// True if it needs nothing but what is read on each host, so that measuring commands can afford it.
     pub quick: bool,
     /// Judges the facts.
     pub judge: fn(&Facts) -> Judgement,
@@ -131,15 +133,24 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Warnings of the checks that need no job, on this machine, in a fraction of a second. None if the ranks run on hosts
-/// of a host file or on simulated ones, because this machine is then not theirs.
+/// Warnings of the checks that measuring commands can afford, about the hosts of the job. Those of ranks on this machine are made in a fraction of
+/// a second; a short job reads the files of others. There are none about simulated hosts.
 #[must_use]
-pub fn quick(options: &Options) -> Vec<Warning> {
-    // The job's hosts are others than this one.
-    if options.has_several_hosts() || options.is_exact() {
+pub fn quick(options: &Options, in_use: &InUse) -> Vec<Warning> {
+    if options.is_exact() {
         return Vec::new();
     }
-    warnings(&gather::local(options))
+    // A launcher of an unknown kind may start ranks anywhere.
+    if !options.has_several_hosts() && in_use.remark.is_none() {
+        return warnings(&gather::local(options));
+    }
+    match gather::of_job(options, &in_use.library, &in_use.programs) {
+        Ok(facts) => warnings(&facts),
+        Err(error) => vec![Warning {
+            id: "hosts".to_owned(),
+            text: format!("the hosts of the job are not examined: {error:#}"),
+        }],
+    }
 }
 
 fn warnings(facts: &Facts) -> Vec<Warning> {

@@ -8,6 +8,7 @@ use kilter_protocol::machine::{Machine, RankPlace};
 use super::facts::{Facts, Host, Moment, Printed, Problem, Variable};
 use super::render::{Examination, text};
 use super::*;
+use crate::launcher::Remark;
 use crate::library_info::Difference;
 
 const FILES: &[(&str, &str)] = &[
@@ -77,6 +78,7 @@ fn fit() -> Facts {
         ],
         printed: printed(Vec::new()),
         problem: None,
+        remark: None,
     }
 }
 
@@ -210,6 +212,57 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             "hosts",
             "no start",
             no_job("hosts", "`mpirun -n 4` failed (exit status: 1): no such host"),
+        ),
+        (
+            "library",
+            "a launcher of another library",
+            with(|f| {
+                f.remark = Some(Remark {
+                    contradicts: true,
+                    text: "`mpirun` says `x`, but its ranks ran with `y`".to_owned(),
+                });
+            }),
+        ),
+        (
+            "library",
+            "a launcher of no known library",
+            with(|f| {
+                f.remark = Some(Remark {
+                    contradicts: false,
+                    text: "`mpirun` says `x`, and its ranks ran with `y`".to_owned(),
+                });
+            }),
+        ),
+        (
+            "alike",
+            "another processor, memory and binding",
+            with(|f| {
+                set(f, "b", "/proc/cpuinfo", "model name : Xeon\nflags : fpu sse2 avx2");
+                set(
+                    f,
+                    "b",
+                    "/proc/meminfo",
+                    "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB",
+                );
+                job(f).ranks[3].cpus = "0-1".to_owned();
+            }),
+        ),
+        (
+            "alike",
+            "another library and kernel",
+            with(|f| {
+                let said = |number: &str| format!("MPICH Version: 4.0.{number}");
+                job(f).libraries = BTreeMap::from([("a".to_owned(), said("2")), ("b".to_owned(), said("3"))]);
+                set(f, "a", "/proc/sys/kernel/osrelease", "6.1.0");
+            }),
+        ),
+        (
+            "alike",
+            "another kernel",
+            with(|f| {
+                set(f, "a", "/proc/sys/kernel/osrelease", "6.1.0");
+                set(f, "b", "/proc/sys/kernel/osrelease", "6.12.0");
+            }),
         ),
         ("hosts", "ranks that are missing", with(|f| drop(job(f).ranks.pop()))),
         ("hosts", "uneven hosts", with(|f| job(f).ranks[1].host = "b".to_owned())),
@@ -425,7 +478,7 @@ fn what_cannot_be_read_is_said_to_be_unknown() {
         .filter(|finding| finding.level == Level::Fit)
         .map(|finding| finding.id.as_str())
         .collect();
-    assert_eq!(fit, ["library", "worker", "cgroup"]);
+    assert_eq!(fit, ["library", "worker", "alike", "cgroup"]);
 }
 
 #[test]
@@ -464,5 +517,5 @@ fn the_json_has_the_schema_that_is_published() {
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["level"], "fit");
     assert_eq!(value["findings"].as_array().unwrap().len(), CHECKS.len());
-    assert_eq!(value["findings"][3]["id"], "cores");
+    assert_eq!(value["findings"][4]["id"], "cores");
 }

@@ -1,4 +1,5 @@
-//! `kilter-worker describe [-v VARIABLE]... [FILE]...`: describes the job and its hosts, for `kilter doctor`.
+//! `kilter-worker describe [-v VARIABLE]... [-e NAME]... [FILE]...`: describes the job and its hosts, for `kilter doctor` and for the choice of a
+//! library's description.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -8,6 +9,7 @@ use kilter_mpi::info;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::VERSION;
 use kilter_protocol::machine::{self, MARK, Machine, RankPlace};
+use serde::{Deserialize, Serialize};
 
 use crate::control::Control;
 use crate::{clock, environment, processing_units};
@@ -18,11 +20,23 @@ const QUESTIONS: usize = 20;
 /// Readings over which the cost of one is taken.
 const READINGS: u32 = 10_000;
 
-/// The question: variables and files.
+/// The question: variables of the library and of the environment, and files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Question {
     variables: Vec<String>,
+    environment: Vec<String>,
     files: Vec<String>,
+}
+
+/// Facts of one rank.
+#[derive(Serialize, Deserialize)]
+struct Own {
+    host: String,
+    cpus: String,
+    /// First line of the library's version.
+    library: String,
+    /// Values of the variables asked for, in their order.
+    environment: Vec<Option<String>>,
 }
 
 impl Question {
@@ -31,10 +45,10 @@ impl Question {
         let mut question = Question::default();
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
-            if argument == "-v" {
-                question.variables.extend(arguments.next());
-            } else {
-                question.files.push(argument);
+            match argument.as_str() {
+                "-v" => question.variables.extend(arguments.next()),
+                "-e" => question.environment.extend(arguments.next()),
+                _ => question.files.push(argument),
             }
         }
         question
@@ -49,10 +63,28 @@ pub(crate) fn describe(question: &Question) -> anyhow::Result<()> {
     let control = Control::new().context("the ranks' private communicator")?;
     let variables = ControlVariables::open()?;
     let host = info::host_name()?;
-    let own = serde_json::to_vec(&(&host, processing_units::bound()))?;
+    let own = Own {
+        host: host.clone(),
+        cpus: processing_units::bound(),
+        library: info::library_version()?,
+        environment: question
+            .environment
+            .iter()
+            .map(|name| std::env::var(name).ok())
+            .collect(),
+    };
+    let mut ranks: Vec<Own> = Vec::new();
+    for facts in control.gather(serde_json::to_vec(&own)?)? {
+        ranks.push(serde_json::from_slice(&facts).context("facts of a rank")?);
+    }
+    let environment = alike(&question.environment, &ranks);
+    let mut libraries = BTreeMap::new();
     let mut places = Vec::new();
-    for facts in control.gather(own)? {
-        let (host, cpus): (String, String) = serde_json::from_slice(&facts).context("facts of a rank")?;
+    for Own {
+        host, cpus, library, ..
+    } in ranks
+    {
+        libraries.entry(host.clone()).or_insert(library);
         places.push(RankPlace {
             host,
             cpus,
@@ -74,6 +106,8 @@ pub(crate) fn describe(question: &Question) -> anyhow::Result<()> {
                 .iter()
                 .filter_map(|name| Some((name.clone(), variables.read(name).ok()?)))
                 .collect(),
+            environment,
+            libraries,
             hosts,
         };
         // In one piece: other ranks and the library may print as well.
@@ -82,6 +116,19 @@ pub(crate) fn describe(question: &Question) -> anyhow::Result<()> {
         std::io::stdout().flush()?;
     }
     control.free().context("the ranks' private communicator")
+}
+
+/// The variables that every rank has with the same value.
+fn alike(names: &[String], ranks: &[Own]) -> BTreeMap<String, String> {
+    let value_of = |at: usize| {
+        let value = ranks.first()?.environment.get(at)?.as_ref()?;
+        let is_same = |own: &Own| own.environment.get(at).and_then(Option::as_ref) == Some(value);
+        ranks.iter().all(is_same).then(|| value.clone())
+    };
+    let values = names.iter().enumerate();
+    values
+        .filter_map(|(at, name)| Some((name.clone(), value_of(at)?)))
+        .collect()
 }
 
 /// The files of each host, read by its first rank.
@@ -161,10 +208,31 @@ mod tests {
 
     #[test]
     fn a_question_is_variables_and_files() {
-        let words = ["-v", "btl", "/proc/stat", "-v", "pml", "/proc/meminfo"];
+        let words = ["-v", "btl", "/proc/stat", "-v", "pml", "-e", "HOME", "/proc/meminfo"];
         let question = Question::parse(words.iter().map(|word| (*word).to_owned()));
         assert_eq!(question.variables, ["btl", "pml"]);
+        assert_eq!(question.environment, ["HOME"]);
         assert_eq!(question.files, ["/proc/stat", "/proc/meminfo"]);
+    }
+
+    #[test]
+    fn a_variable_counts_where_all_ranks_have_it_alike() {
+        let own = |environment: [Option<&str>; 3]| Own {
+            host: "a".to_owned(),
+            cpus: "0".to_owned(),
+            library: String::new(),
+            environment: environment.map(|value| value.map(str::to_owned)).to_vec(),
+        };
+        let names = ["SAME", "OTHER", "MISSING"].map(str::to_owned);
+        let ranks = [
+            own([Some("1"), Some("2"), Some("3")]),
+            own([Some("1"), Some("9"), None]),
+        ];
+        assert_eq!(
+            alike(&names, &ranks),
+            BTreeMap::from([("SAME".to_owned(), "1".to_owned())])
+        );
+        assert_eq!(alike(&names, &[]), BTreeMap::new());
     }
 
     #[test]

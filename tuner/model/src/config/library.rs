@@ -26,7 +26,7 @@ pub use constraint::{AtMost, Broken, Constraint};
 pub use described::Described;
 pub use launcher::Launcher;
 pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Value};
-pub use read::{Mistake, find_for, load_embedded, load_embedded_with, load_file, load_file_with};
+pub use read::{Mistake, find_for, find_reported, load_embedded, load_embedded_with, load_file, load_file_with};
 pub use rules_file::{RulesFile, RulesForm};
 pub use shares::Shares;
 pub use verified::{Verified, VerifiedRows};

@@ -2,6 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
+use super::alike::{of_files, unlike};
 
 /// The governor, such as `performance` or `powersave`.
 pub(super) const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
@@ -23,8 +24,12 @@ fn judge(facts: &Facts) -> Judgement {
         return Judgement::unknown("the governor of the frequency cannot be read, as in most virtual machines");
     }
     if let Some(governor) = governors.iter().find(|governor| **governor != "performance") {
+        let says = match unlike(&of_files(facts, GOVERNOR, |text| Some(text.to_owned()))) {
+            Some(which) => format!("hosts differ in the frequency governor ({which})"),
+            None => format!("the frequency governor is `{governor}`"),
+        };
         return Judgement::warning(
-            format!("the frequency governor is `{governor}`"),
+            says,
             "set it for the measurement: `cpupower frequency-set -g performance` as root",
         );
     }

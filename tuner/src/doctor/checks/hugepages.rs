@@ -2,6 +2,7 @@
 
 use super::super::facts::Facts;
 use super::super::{Check, Judgement};
+use super::alike::{of_files, unlike};
 
 /// Such as `always [madvise] never`.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -16,6 +17,7 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judgement {
     let chosen = |text: &str| text.split(['[', ']']).nth(1).map(str::to_owned);
     let modes: Vec<String> = facts.texts(ENABLED).into_iter().filter_map(chosen).collect();
+    let which = unlike(&of_files(facts, ENABLED, chosen));
     match modes.as_slice() {
         [] => Judgement::unknown("whether huge pages are transparent cannot be read"),
         [mode] if mode == "always" => Judgement::note(
@@ -23,7 +25,7 @@ fn judge(facts: &Facts) -> Judgement {
         ),
         [mode] => Judgement::fit(format!("transparent huge pages: {mode}")),
         _ => Judgement::warning(
-            format!("hosts differ in transparent huge pages: {}", modes.join(", ")),
+            format!("hosts differ in transparent huge pages ({})", which.unwrap_or_default()),
             format!("set all hosts alike, for example `echo madvise > {ENABLED}` as root"),
         ),
     }

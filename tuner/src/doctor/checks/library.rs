@@ -18,5 +18,13 @@ fn judge(facts: &Facts) -> Judgement {
         let (key, device) = line.split_once(':')?;
         (key.trim() == "MPICH Device").then(|| format!(", device {}", device.trim()))
     });
-    Judgement::fit(format!("{}{}", facts.library, device.unwrap_or_default()))
+    let says = format!("{}{}", facts.library, device.unwrap_or_default());
+    match &facts.remark {
+        Some(remark) if remark.contradicts => Judgement::warning(
+            format!("{says}: {}", remark.text),
+            "give the launcher of the library that is meant (--mpirun), or the build for the launcher's (--libexec)",
+        ),
+        Some(remark) => Judgement::note(format!("{says}: {}", remark.text)),
+        None => Judgement::fit(says),
+    }
 }

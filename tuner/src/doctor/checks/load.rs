@@ -4,7 +4,7 @@ use super::super::facts::Facts;
 use super::super::{Check, Judgement};
 
 /// Load averages over 1, 5 and 15 minutes.
-pub(super) const AVERAGE: &str = "/proc/loadavg";
+pub(in crate::doctor) const AVERAGE: &str = "/proc/loadavg";
 
 /// Share of all processors' time that others may take without a warning.
 const BUSY: f64 = 0.1;

@@ -1,5 +1,6 @@
 //! The checks, a file and a row each. A test compares the two.
 
+mod alike;
 mod binding;
 mod caches;
 mod cgroup;
@@ -25,11 +26,14 @@ use kilter_render::format::count;
 
 use super::Check;
 
+pub(super) use load::AVERAGE;
+
 /// Every check, in the order of printing: a check that stops everything comes first.
 pub static CHECKS: &[Check] = &[
     library::CHECK,
     worker::CHECK,
     hosts::CHECK,
+    alike::CHECK,
     cores::CHECK,
     cgroup::CHECK,
     binding::CHECK,
@@ -54,6 +58,7 @@ pub static FILES: &[&str] = &[
     super::facts::ONLINE,
     super::facts::MEMORY,
     hosts::BOOT,
+    alike::KERNEL,
     cgroup::LIMIT,
     cgroup::LIMIT_AT_THE_TOP,
     smt::ACTIVE,

@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::config::launcher::Starts;
+
 /// Launcher of a library's jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launcher {
     /// Arguments of every launch.
@@ -31,6 +33,9 @@ pub struct Launcher {
     /// Launchers that need no names have none.
     #[serde(default)]
     pub host: Option<String>,
+    /// Words before the first parameter or variable, such as `env`, if they are words of a program that the launcher starts.
+    #[serde(default)]
+    pub before_variables: Vec<String>,
     /// Form of a parameter, with `{name}` and `{value}`; empty if the library has only variables.
     #[serde(default)]
     pub parameter: Vec<String>,
@@ -53,9 +58,85 @@ pub struct Launcher {
 }
 
 impl Launcher {
+    /// The launcher of MPI's standard, `mpiexec -n N PROGRAM`, for the library of this one. Parameters and variables go through `env`.
+    #[must_use]
+    pub fn standard(&self) -> Launcher {
+        Launcher {
+            ranks_flag: "-n".to_owned(),
+            before_variables: vec!["env".to_owned()],
+            environment: vec!["{name}={value}".to_owned()],
+            ..Launcher::default()
+        }
+        .of_library(self)
+    }
+
+    /// A batch system's launcher with its usual process management interface, for the library of this one.
+    #[must_use]
+    pub fn of_batch_system(&self, starts: &Starts) -> Launcher {
+        let pmi = starts.pmi.first().map_or("", String::as_str);
+        Launcher {
+            arguments: starts.arguments.iter().map(|part| part.replace("{pmi}", pmi)).collect(),
+            ranks_flag: starts.ranks_flag.clone(),
+            hostfile_flag: starts.hostfile_flag.clone().unwrap_or_default(),
+            per_node: starts.per_node.clone(),
+            ..self.standard()
+        }
+    }
+
+    /// This launcher with parameters of another launcher's library, as variables of the ranks.
+    #[must_use]
+    pub fn of_library(self, other: &Launcher) -> Launcher {
+        let variable = match other.variable.as_str() {
+            "" => "{name}",
+            form => form,
+        };
+        let parameter = self.environment.iter().map(|word| word.replace("{name}", variable));
+        Launcher {
+            parameter: parameter.collect(),
+            variable: other.variable.clone(),
+            program: None,
+            ..self
+        }
+    }
+
     /// True if it is a simulator: its times are exact, and a preloaded library does not come before the MPI library.
     #[must_use]
     pub fn is_simulator(&self) -> bool {
         !self.platform.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::library::find_for;
+
+    #[test]
+    fn a_launcher_of_another_library_gives_its_parameters_as_variables() {
+        let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap().launcher;
+        let hydra = find_for("HYDRA build details: Version: 4.0.2").unwrap().launcher;
+        assert_eq!(
+            hydra.clone().of_library(&openmpi).parameter,
+            ["-genv", "OMPI_MCA_{name}", "{value}"]
+        );
+        assert_eq!(openmpi.clone().of_library(&hydra).parameter, ["-x", "{name}={value}"]);
+        let standard = openmpi.standard();
+        assert_eq!(standard.parameter, ["OMPI_MCA_{name}={value}"]);
+        assert_eq!(
+            (standard.ranks_flag.as_str(), standard.before_variables),
+            ("-n", vec!["env".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_batch_systems_launcher_starts_a_librarys_ranks() {
+        let slurm = crate::config::launcher::find("--launcher", "slurm")
+            .unwrap()
+            .starts
+            .unwrap();
+        let openmpi = find_for("mpirun (Open MPI) 4.1.4").unwrap().launcher;
+        let launcher = openmpi.of_batch_system(&slurm);
+        assert_eq!(launcher.arguments, ["--mpi=pmix", "--kill-on-bad-exit=1"]);
+        assert_eq!(launcher.parameter, ["OMPI_MCA_{name}={value}"]);
+        assert_eq!(launcher.hostfile_flag, "--nodelist");
     }
 }

@@ -115,6 +115,17 @@ fn line_of_key(text: &str, key: &str) -> Option<usize> {
     Some(line_of(text, values.get(key)?.span().start))
 }
 
+/// The description for the first line of `MPI_Get_library_version`, as it holds for that version; `None` if none fits. Of several the most exact
+/// is taken, and one whose launcher says the library's own version.
+pub fn find_reported(line: &str) -> Result<Option<Library>, ConfigError> {
+    let fitting = load_embedded()?.into_iter().filter(|library| library.reports_as(line));
+    let best = fitting.min_by_key(|library| (library.version_of_worker, std::cmp::Reverse(library.reports.len())));
+    Ok(best.map(|library| {
+        let version = library.version_of(line);
+        library.for_version(&version)
+    }))
+}
+
 /// The description for a launcher's version line, as it holds for that version. An error if none fits.
 pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
     let all = load_embedded()?;

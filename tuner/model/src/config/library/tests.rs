@@ -406,6 +406,52 @@ fn a_site_s_list_of_components_says_which_transports_are_in_use() {
 }
 
 /// Nobody takes a description that was never run for one that was.
+/// A version that is said to have been run is one of the description's.
+#[test]
+fn a_description_was_run_with_versions_of_its_own() {
+    let all = load_embedded().unwrap();
+    let run: Vec<&str> = all
+        .iter()
+        .filter(|library| !library.verified.against.is_empty())
+        .map(|library| library.id.as_str())
+        .collect();
+    assert_eq!(
+        run,
+        [
+            "intelmpi-2021",
+            "mpich-4.0",
+            "mpich-4.3",
+            "mpich-5.0",
+            "openmpi-4.1",
+            "openmpi-5.0",
+            "smpi-3.32"
+        ]
+    );
+    for library in all {
+        let own = version_in(&library.reports).unwrap_or_default();
+        assert!(
+            library.verified.against.iter().all(|version| version.starts_with(&own)),
+            "{}",
+            library.id
+        );
+    }
+}
+
+/// The worker's words find the description that the launcher's words would.
+#[test]
+fn a_description_is_found_by_what_a_worker_reports() {
+    for (line, id) in [
+        ("Open MPI v5.0.11, package: Open MPI user@localhost", "openmpi-5.0"),
+        ("MPICH Version:\t4.3.2", "mpich-4.3"),
+        ("MPICH Version:      4.1.1", "mpich-4"),
+        ("MVAPICH2 Version      :\t2.3.7", "mvapich2-2.3"),
+        ("Intel(R) MPI Library 2021.19.0 for Linux* OS", "intelmpi-2021"),
+    ] {
+        assert_eq!(find_reported(line).unwrap().unwrap().id, id, "{line}");
+    }
+    assert_eq!(find_reported("MVAPICH Version: 3.0").unwrap(), None);
+}
+
 #[test]
 fn every_row_says_how_it_was_verified() {
     let mut text = String::new();

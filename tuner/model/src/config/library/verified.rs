@@ -3,7 +3,8 @@
 //!
 //! * `verified = "WORD"` in a row, or in a choice of an algorithm where it differs from its row;
 //! * `[verified]` at the top: `rows` is the word of all rows that have none, and a list under each word names rows by their parameter, those
-//!   that come from another description among them.
+//!   that come from another description among them;
+//! * `against` there lists the versions of the real library with which Kilter ran jobs; a description without any was never run.
 //!
 //! A description that is `like` another one does not take over the word `verified`: the rows were verified with the
 //! other library.
@@ -52,6 +53,9 @@ pub struct VerifiedRows {
     /// Word for all rows that no list names.
     #[serde(default)]
     pub rows: Option<Verified>,
+    /// Versions of the real library with which Kilter ran jobs; none if it never did.
+    #[serde(default)]
+    pub against: Vec<String>,
     /// Names of parameters.
     #[serde(default)]
     pub run: Vec<String>,

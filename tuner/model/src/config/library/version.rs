@@ -28,8 +28,14 @@ impl Library {
     /// True if `line`, the first line of `MPI_Get_library_version`, names this library in this version.
     #[must_use]
     pub fn is_reported_by(&self, version: &str, line: &str) -> bool {
+        self.reports_as(line) && version_in(line).is_none_or(|reported| reported == version)
+    }
+
+    /// True if `line`, the first line of `MPI_Get_library_version`, names this library in any version.
+    #[must_use]
+    pub fn reports_as(&self, line: &str) -> bool {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        line.contains(&self.reports) && version_in(&line).is_none_or(|reported| reported == version)
+        line.contains(&self.reports)
     }
 }
 
