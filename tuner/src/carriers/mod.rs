@@ -36,8 +36,8 @@ fn reader(reader: Reader) -> fn(&str) -> Names {
     }
 }
 
-/// Transports of the library that it shares with others, by its name for them.
-fn shared(library: &Library) -> anyhow::Result<BTreeMap<String, Transport>> {
+/// Transports of the library that it shares with others, by its name for them. An error is a mistake in one of their files.
+pub fn shared(library: &Library) -> anyhow::Result<BTreeMap<String, Transport>> {
     let mut all = transport::load_embedded()?;
     let names = library.transports.shared.iter();
     Ok(names
@@ -46,20 +46,13 @@ fn shared(library: &Library) -> anyhow::Result<BTreeMap<String, Transport>> {
 }
 
 /// Starts a job that talks, and returns the transports in use. Empty if the library has no words for them, or none were understood.
-///
-/// # Errors
-/// A job that does not start.
+/// An error is a job that does not start.
 pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Names> {
-    let shared = shared(library)?;
-    let speeches: Vec<&Speech> = library
-        .transports
-        .speech
-        .iter()
-        .chain(shared.values().map(|one| &one.speech))
-        .collect();
-    if library.transports.speech.is_none() {
+    let Some(own) = &library.transports.speech else {
         return Ok(Vec::new());
-    }
+    };
+    let shared = shared(library)?;
+    let speeches: Vec<&Speech> = std::iter::once(own).chain(shared.values().map(|one| &one.speech)).collect();
     let mut parameters = options.site_parameters.clone();
     let mut environment = options.site_environment.clone();
     for speech in speeches {
@@ -83,10 +76,7 @@ pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow:
     Ok(heard_of(library, &shared, &captured.output))
 }
 
-/// Transports in use, from the text of a job of a library that talked.
-///
-/// # Errors
-/// A description of a transport that cannot be read.
+/// Transports in use, from the text of a job of a library that talked. An error is a mistake in the file of a transport.
 pub fn heard(library: &Library, text: &str) -> anyhow::Result<Names> {
     Ok(heard_of(library, &shared(library)?, text))
 }

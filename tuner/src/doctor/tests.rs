@@ -76,6 +76,8 @@ fn fit() -> Facts {
             variable("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "0"),
         ],
         printed: printed(Vec::new()),
+        transports_printed: vec![printed(Vec::new())],
+        carriers: ["shm", "ucx", "ucx/rc_mlx5"].map(str::to_owned).to_vec(),
         problem: None,
     }
 }
@@ -335,6 +337,58 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             with(|f| job(f).ranks[2].round_trip_ns = 500),
         ),
         (
+            "fallback",
+            "TCP beside InfiniBand",
+            with(|f| {
+                f.carriers = ["ucx", "ucx/tcp"].map(str::to_owned).to_vec();
+                set(f, "b", "/sys/class/infiniband", "mlx5_0\nmlx5_1");
+            }),
+        ),
+        (
+            "fallback",
+            "sockets of libfabric beside Slingshot",
+            with(|f| {
+                f.carriers = ["ofi", "ofi/ofi_rxm", "ofi/tcp"].map(str::to_owned).to_vec();
+                set(f, "a", "/sys/class/cxi", "cxi0");
+            }),
+        ),
+        (
+            "fallback",
+            "UCX without shared memory on one host",
+            with(|f| {
+                f.carriers = ["ucx", "ucx/tcp"].map(str::to_owned).to_vec();
+                job(f).ranks.truncate(2);
+            }),
+        ),
+        ("fallback", "a library that says nothing", with(|f| f.carriers.clear())),
+        (
+            "transport-settings",
+            "a release with another default",
+            with(|f| {
+                f.transports_printed = vec![printed(vec![Difference::Default {
+                    parameter: "UCX_MAX_RNDV_RAILS".to_owned(),
+                    described: "2".to_owned(),
+                    reported: "1".to_owned(),
+                }])];
+            }),
+        ),
+        (
+            "transport-settings",
+            "a value that is refused",
+            with(|f| {
+                f.transports_printed = vec![printed(vec![Difference::Illegal {
+                    parameter: "UCX_RNDV_SCHEME".to_owned(),
+                    value: "get_zcopy".to_owned(),
+                    kind: "[auto|put_zcopy]".to_owned(),
+                }])];
+            }),
+        ),
+        (
+            "transport-settings",
+            "no program",
+            with(|f| f.transports_printed = vec![Printed::NoAnswer("there is no `ucx_info` in PATH".to_owned())]),
+        ),
+        (
             "memory",
             "nearly full",
             with(|f| set(f, "a", "/proc/meminfo", "MemAvailable: 100000 kB")),
@@ -425,7 +479,7 @@ fn what_cannot_be_read_is_said_to_be_unknown() {
         .filter(|finding| finding.level == Level::Fit)
         .map(|finding| finding.id.as_str())
         .collect();
-    assert_eq!(fit, ["library", "worker", "cgroup"]);
+    assert_eq!(fit, ["library", "worker", "transport-settings", "cgroup"]);
 }
 
 #[test]

@@ -19,9 +19,6 @@ pub struct Transport {
     pub info: TransportInfo,
     /// Settings that make it say what carries its messages.
     pub speech: Speech,
-    /// Its own transports that are a fallback where hosts have InfiniBand, RoCE or Slingshot.
-    #[serde(default)]
-    pub slow: Vec<String>,
     /// Verification of the rows that do not say it themselves.
     #[serde(default)]
     pub verified: VerifiedRows,

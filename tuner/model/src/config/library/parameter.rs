@@ -25,6 +25,9 @@ pub struct Parameter {
     /// Transports of that transport, such as UCX's `posix`, by the beginning of their names: without one of them it does nothing.
     #[serde(default)]
     pub lanes: Vec<String>,
+    /// Transports in whose place it acts: with one of them it does not exist.
+    #[serde(default)]
+    pub not_with: Vec<String>,
     /// True if it is left as the site has set it.
     #[serde(default)]
     pub leaves_site: bool,
@@ -180,7 +183,7 @@ impl Parameter {
     #[must_use]
     pub fn acts_on(&self, transports: &[String]) -> bool {
         let Some(transport) = &self.transport else {
-            return true;
+            return !self.not_with.iter().any(|other| transports.contains(other));
         };
         let lanes = lanes_of(transport, transports);
         let carries = |wanted: &String| lanes.iter().any(|lane| lane.starts_with(wanted.as_str()));
@@ -229,6 +232,8 @@ mod tests {
             ("transport = \"vader\"", &in_use, true),
             ("transport = \"ofi\"", &in_use, false),
             ("transport = \"vader\"", &[], false),
+            ("not_with = [\"ucx\"]", &in_use, true),
+            ("not_with = [\"ucx\", \"tcp\"]", &in_use, false),
         ] {
             assert_eq!(parameter(more).acts_on(in_use), acts, "{more} {in_use:?}");
         }
