@@ -32,7 +32,8 @@ fn assert_described(launcher: &Path, least: usize) {
     assert!(!printed.is_empty(), "{}", library.id);
     let is_shared = |name: &str| {
         let row = library.parameters.iter().find(|row| row.name == name);
-        row.and_then(|row| row.transport.as_ref()).is_some_and(|name| transports.shared.contains_key(name))
+        row.and_then(|row| row.transport.as_ref())
+            .is_some_and(|name| transports.shared.contains_key(name))
     };
     for name in printed.into_iter().filter(|name| !is_shared(name)) {
         assert!(

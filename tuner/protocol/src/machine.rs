@@ -68,7 +68,9 @@ pub fn read_files(paths: &[String]) -> BTreeMap<String, String> {
 /// The names in a directory in their order, a line each.
 fn names_in(directory: &str) -> Option<Vec<u8>> {
     let entries = std::fs::read_dir(directory).ok()?.flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     Some(names.join("\n").into_bytes())
 }

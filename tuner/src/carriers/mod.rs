@@ -52,7 +52,9 @@ pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow:
         return Ok(Vec::new());
     };
     let shared = shared(library)?;
-    let speeches: Vec<&Speech> = std::iter::once(own).chain(shared.values().map(|one| &one.speech)).collect();
+    let speeches: Vec<&Speech> = std::iter::once(own)
+        .chain(shared.values().map(|one| &one.speech))
+        .collect();
     let mut parameters = options.site_parameters.clone();
     let mut environment = options.site_environment.clone();
     for speech in speeches {
@@ -132,7 +134,9 @@ fn unique(names: Names) -> Names {
 #[must_use]
 pub fn in_words(names: &[String]) -> String {
     let own = |name: &str| -> Vec<&str> {
-        let own = names.iter().filter_map(|other| other.strip_prefix(name)?.strip_prefix('/'));
+        let own = names
+            .iter()
+            .filter_map(|other| other.strip_prefix(name)?.strip_prefix('/'));
         own.collect()
     };
     let main = names.iter().filter(|name| !name.contains('/'));

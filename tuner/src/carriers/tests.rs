@@ -22,7 +22,11 @@ fn ucx_below_open_mpi_names_its_own_transports() {
     let cluster = format!("{UCX}[1] [a:1:0] ucp_worker.c:1 UCX  INFO    ep_cfg[2]: tag(tcp/lo tcp/eth0)\n");
     assert_eq!(open_mpi_says(&cluster), ["ucx", "ucx/posix", "ucx/cma", "ucx/tcp"]);
     // Another level of the log leaves only the component.
-    let silent: String = UCX.lines().filter(|line| !line.contains("INFO")).map(|line| format!("{line}\n")).collect();
+    let silent: String = UCX
+        .lines()
+        .filter(|line| !line.contains("INFO"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     assert_eq!(open_mpi_says(&silent), ["ucx"]);
 }
 
@@ -53,7 +57,9 @@ fn providers_of_libfabric_are_those_that_connect() {
 fn mpich_names_the_network_s_and_the_placement_the_others() {
     let library = find_for("HYDRA build details: Version: 4.3.2").unwrap();
     let says = |text: &str, hosts: &[&str]| {
-        let ranks = hosts.iter().map(|host| format!("{{\"host\":\"{host}\",\"cpus\":\"\",\"clock_offset_ns\":0,\"round_trip_ns\":0}}"));
+        let ranks = hosts
+            .iter()
+            .map(|host| format!("{{\"host\":\"{host}\",\"cpus\":\"\",\"clock_offset_ns\":0,\"round_trip_ns\":0}}"));
         let ranks: Vec<String> = ranks.collect();
         let machine = format!(
             "{MARK}{{\"v\":1,\"library\":\"\",\"ranks\":[{}],\"clock_tick_seconds\":0,\"clock_read_seconds\":0,\

@@ -15,7 +15,9 @@ pub(super) fn read(text: &str) -> Names {
     let of_tags = |line: &str| -> Names {
         let is_connection = line.contains("ep_cfg[") || line.contains("cfg#");
         let lanes = line.split_once(" tag(").filter(|_| is_connection);
-        let lanes = lanes.and_then(|(_, rest)| rest.split_once(')')).map_or("", |(lanes, _)| lanes);
+        let lanes = lanes
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .map_or("", |(lanes, _)| lanes);
         let lane = |word: &str| word.split_once('/').map(|(transport, _)| transport.to_owned());
         lanes.split_whitespace().filter_map(lane).collect()
     };

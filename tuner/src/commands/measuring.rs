@@ -235,12 +235,14 @@ fn hear_of_transports(context: &Context<'_>) {
         Ok(heard) if heard.is_empty() => {}
         Ok(heard) => {
             let words = carriers::in_words(&heard);
-            context.progress.note(&format!("the running job says that messages go by {words}"));
+            context
+                .progress
+                .note(&format!("the running job says that messages go by {words}"));
             context.facts.hear(heard);
         }
-        Err(error) => context
-            .progress
-            .warn(&format!("no job said what carries its messages, so the usual transports are assumed: {error:#}")),
+        Err(error) => context.progress.warn(&format!(
+            "no job said what carries its messages, so the usual transports are assumed: {error:#}"
+        )),
     }
 }
 

@@ -187,15 +187,17 @@ fn printed_by_transports(library: &Library, in_use: &[String]) -> Vec<Printed> {
     let shared = carriers::shared(library).unwrap_or_default();
     let shared = shared.into_iter().filter(|(name, _)| in_use.contains(name));
     shared
-        .map(|(_, transport)| match library_info::ask::ask_transport(transport.info) {
-            Ok(info) => Printed::Compared {
-                program: library_info::ask::name_of_transport(transport.info).to_owned(),
-                parameters: info.parameters.len(),
-                differences: library_info::differences_of_transport(&transport, &info),
-                description: transport.id,
+        .map(
+            |(_, transport)| match library_info::ask::ask_transport(transport.info) {
+                Ok(info) => Printed::Compared {
+                    program: library_info::ask::name_of_transport(transport.info).to_owned(),
+                    parameters: info.parameters.len(),
+                    differences: library_info::differences_of_transport(&transport, &info),
+                    description: transport.id,
+                },
+                Err(error) => Printed::NoAnswer(error.to_string()),
             },
-            Err(error) => Printed::NoAnswer(error.to_string()),
-        })
+        )
         .collect()
 }
 

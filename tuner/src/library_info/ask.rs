@@ -88,7 +88,9 @@ pub fn ask_transport(tool: TransportInfo) -> Result<LibraryInfo, InfoError> {
     let row = program_of_transport(tool);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places = std::env::split_paths(&path).map(|directory| directory.join(row.name));
-    let program = places.find(|place| place.is_file()).ok_or(InfoError::NotInPath(row.name))?;
+    let program = places
+        .find(|place| place.is_file())
+        .ok_or(InfoError::NotInPath(row.name))?;
     let mut info = answer(row, &program)?;
     for (name, reported) in &mut info.parameters {
         if std::env::var_os(name).is_some() {

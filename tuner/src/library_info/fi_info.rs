@@ -21,7 +21,10 @@ const TRUTH: [&str; 8] = ["0", "1", "on", "off", "true", "false", "yes", "no"];
 
 fn parse(text: &str) -> LibraryInfo {
     let mut info = LibraryInfo::default();
-    let mut lines = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).peekable();
+    let mut lines = text
+        .lines()
+        .map(|line| line.strip_prefix("# ").unwrap_or(line))
+        .peekable();
     while let Some(line) = lines.next() {
         let Some((name, kind)) = line.split_once(": ").filter(|(name, _)| is_name(name)) else {
             continue;
@@ -42,22 +45,30 @@ fn parse(text: &str) -> LibraryInfo {
 }
 
 fn is_name(word: &str) -> bool {
-    word.starts_with("FI_") && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    word.starts_with("FI_")
+        && word
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 fn legal(kind: &str) -> Legal {
     match kind {
         "Integer" | "size_t" => Legal::Number,
-        kind if kind.starts_with("Boolean") => {
-            Legal::Named(TRUTH.iter().map(|word| ((*word).to_owned(), (*word).to_owned())).collect())
-        }
+        kind if kind.starts_with("Boolean") => Legal::Named(
+            TRUTH
+                .iter()
+                .map(|word| ((*word).to_owned(), (*word).to_owned()))
+                .collect(),
+        ),
         _ => Legal::Text,
     }
 }
 
 /// The default in the text: after `default: `, `(default ` or `Default: `, up to a bracket or blank. Several words are no value.
 fn default(about: &str) -> Option<String> {
-    let at = ["(default: ", "(default ", "Default: "].iter().find_map(|before| about.split_once(before));
+    let at = ["(default: ", "(default ", "Default: "]
+        .iter()
+        .find_map(|before| about.split_once(before));
     let (_, rest) = at?;
     let value = rest.split([')', ' ', ',']).next()?.trim_end_matches('.');
     let ended = rest[value.len()..].starts_with([')', ',', '.']) || rest[value.len()..].trim().is_empty();

@@ -78,7 +78,9 @@ fn bytes(text: &str) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let text = text.strip_suffix('b').unwrap_or(&text);
     let units = [('k', 10), ('m', 20), ('g', 30)];
-    let with_unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(*unit)?, *shift)));
+    let with_unit = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(*unit)?, *shift)));
     let (number, shift) = with_unit.unwrap_or((text, 0));
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }

@@ -25,7 +25,11 @@ fn compare(row: &Parameter, info: &LibraryInfo, found: &mut Vec<Difference>) {
         return;
     };
     // A file leaves the default open where releases differ.
-    if let Some(default) = reported.default.as_ref().filter(|default| !row.default.is_empty() && !is_same(&row.default, default)) {
+    if let Some(default) = reported
+        .default
+        .as_ref()
+        .filter(|default| !row.default.is_empty() && !is_same(&row.default, default))
+    {
         found.push(Difference::Default {
             parameter: row.name.clone(),
             described: row.default.clone(),
@@ -55,5 +59,7 @@ fn is_same(one: &str, other: &str) -> bool {
         "n" | "no" | "false" | "off" | "0" => Some(false),
         _ => None,
     };
-    one == other || truth(one).is_some_and(|known| truth(other) == Some(known)) || bytes(one).is_some_and(|known| bytes(other) == Some(known))
+    one == other
+        || truth(one).is_some_and(|known| truth(other) == Some(known))
+        || bytes(one).is_some_and(|known| bytes(other) == Some(known))
 }

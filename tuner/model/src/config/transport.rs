@@ -92,7 +92,11 @@ mod tests {
         for (id, transport) in &all {
             for row in transport.rows("other") {
                 assert!(row.verified.is_some(), "{id}: {}", row.name);
-                assert!(row.environment && row.transport.as_deref() == Some("other"), "{}", row.name);
+                assert!(
+                    row.environment && row.transport.as_deref() == Some("other"),
+                    "{}",
+                    row.name
+                );
             }
         }
     }
@@ -102,7 +106,11 @@ mod tests {
         let good = embedded("transports");
         let (_, ucx) = good.iter().find(|(file, _)| file.ends_with("ucx.toml")).unwrap();
         for (from, to, part) in [
-            ("name = \"UCX_ZCOPY_THRESH\"", "name = \"UCX_RNDV_THRESH\"", "stands there twice"),
+            (
+                "name = \"UCX_ZCOPY_THRESH\"",
+                "name = \"UCX_RNDV_THRESH\"",
+                "stands there twice",
+            ),
             (
                 "name = \"UCX_ZCOPY_THRESH\"",
                 "name = \"UCX_ZCOPY_THRESH\"\ntransport = \"ucx\"",

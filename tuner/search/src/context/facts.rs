@@ -43,7 +43,11 @@ impl Facts {
     #[must_use]
     pub fn transports(&self) -> Vec<String> {
         let known = self.known.borrow();
-        let in_use = if known.heard.is_empty() { &known.transports } else { &known.heard };
+        let in_use = if known.heard.is_empty() {
+            &known.transports
+        } else {
+            &known.heard
+        };
         in_use.clone()
     }
 

@@ -282,14 +282,29 @@ fn settings_of_a_shared_transport_are_tried_where_it_is_in_use() {
     let usual = names(&["vader", "tcp"]);
     assert!(!has(&usual, "UCX_") && !has(&usual, "FI_") && has(&usual, "btl_vader_") && has(&usual, "pml_ob1_"));
     let memory = names(&["ucx", "ucx/posix", "ucx/cma"]);
-    for tried in ["UCX_RNDV_THRESH=", "UCX_POSIX_SEG_SIZE=", "UCX_CMA_SEG_SIZE=", "UCX_TLS=^cma"] {
+    for tried in [
+        "UCX_RNDV_THRESH=",
+        "UCX_POSIX_SEG_SIZE=",
+        "UCX_CMA_SEG_SIZE=",
+        "UCX_TLS=^cma",
+    ] {
         assert!(has(&memory, tried), "{tried}: {memory:?}");
     }
-    for other in ["UCX_TCP_", "UCX_SYSV_", "UCX_RC_", "UCX_TLS=^knem", "btl_", "pml_ob1_", "FI_"] {
+    for other in [
+        "UCX_TCP_",
+        "UCX_SYSV_",
+        "UCX_RC_",
+        "UCX_TLS=^knem",
+        "btl_",
+        "pml_ob1_",
+        "FI_",
+    ] {
         assert!(!has(&memory, other), "{other}: {memory:?}");
     }
     let network = names(&["ucx", "ucx/rc_mlx5"]);
-    assert!(has(&network, "UCX_RC_MLX5_TM_ENABLE=y") && has(&network, "UCX_MAX_RNDV_RAILS=") && !has(&network, "UCX_TLS"));
+    assert!(
+        has(&network, "UCX_RC_MLX5_TM_ENABLE=y") && has(&network, "UCX_MAX_RNDV_RAILS=") && !has(&network, "UCX_TLS")
+    );
     let libfabric = names(&["ofi", "ofi/ofi_rxm", "ofi/tcp"]);
     assert!(has(&libfabric, "FI_OFI_RXM_EAGER_LIMIT=") && has(&libfabric, "FI_TCP_") && !has(&libfabric, "FI_CXI_"));
 }

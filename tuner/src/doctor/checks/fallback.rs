@@ -29,19 +29,27 @@ fn judge(facts: &Facts) -> Judgement {
         .occupied()
         .flat_map(|(name, host, _)| {
             let texts = DEVICES.iter().filter_map(|path| host.text(path));
-            let devices = texts.flat_map(str::lines).map(move |device| format!("{device} of {name}"));
+            let devices = texts
+                .flat_map(str::lines)
+                .map(move |device| format!("{device} of {name}"));
             devices.collect::<Vec<_>>()
         })
         .collect();
     if !slow.is_empty() && !devices.is_empty() {
         return Judgement::warning(
-            format!("messages go by {words}, that is over TCP, although there is {}", some(&devices)),
+            format!(
+                "messages go by {words}, that is over TCP, although there is {}",
+                some(&devices)
+            ),
             "use a build of the library with UCX or libfabric for this network, and look at UCX_TLS, UCX_NET_DEVICES, FI_PROVIDER and the \
              site's settings for what excludes the device (`ucx_info -d` and `fi_info -l` list what can be used)",
         );
     }
     let one_host = facts.ranks_by_host().len() <= 1;
-    let has_other = facts.carriers.iter().any(|name| name.contains('/') && !slow.contains(name) && !name.ends_with("/ofi_rxm"));
+    let has_other = facts
+        .carriers
+        .iter()
+        .any(|name| name.contains('/') && !slow.contains(name) && !name.ends_with("/ofi_rxm"));
     let falls_back = slow.iter().any(|name| name.contains('/')) && !has_other;
     if one_host && falls_back {
         return Judgement::warning(

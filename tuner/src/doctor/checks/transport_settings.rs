@@ -28,9 +28,16 @@ fn judge(facts: &Facts) -> Judgement {
                 ..
             } => {
                 let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
-                let text = format!("`{program}` prints otherwise than configs/transports/{description}.toml: {}", some(&lines));
+                let text = format!(
+                    "`{program}` prints otherwise than configs/transports/{description}.toml: {}",
+                    some(&lines)
+                );
                 let misleads = differences.iter().any(Difference::misleads);
-                if misleads { misleading.push(text) } else { notes.push(text) }
+                if misleads {
+                    misleading.push(text)
+                } else {
+                    notes.push(text)
+                }
             }
         }
     }
