@@ -195,7 +195,7 @@ fn printed_by_transports(library: &Library, in_use: &[String]) -> Vec<Printed> {
                     differences: library_info::differences_of_transport(&transport, &info),
                     description: transport.id,
                 },
-                Err(error) => Printed::NoAnswer(error.to_string()),
+                Err(error) => Printed::NoAnswer(format!("{}: {error}", transport.name)),
             },
         )
         .collect()

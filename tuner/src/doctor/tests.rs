@@ -479,7 +479,7 @@ fn what_cannot_be_read_is_said_to_be_unknown() {
         .filter(|finding| finding.level == Level::Fit)
         .map(|finding| finding.id.as_str())
         .collect();
-    assert_eq!(fit, ["library", "worker", "transport-settings", "cgroup"]);
+    assert_eq!(fit, ["library", "worker", "cgroup"]);
 }
 
 #[test]

@@ -13,6 +13,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judgement {
+    if facts.carriers.is_empty() && facts.transports_printed.is_empty() {
+        return Judgement::unknown("the library does not say what carries its messages");
+    }
     let (mut fit, mut unknown, mut notes, mut misleading) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for printed in &facts.transports_printed {
         match printed {
