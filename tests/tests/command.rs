@@ -24,6 +24,7 @@ mod scripts;
 mod simulation;
 mod slurm;
 mod stand_in_launcher;
+mod transports;
 mod tune;
 mod tune_layouts;
 mod tune_limits;
@@ -61,6 +62,7 @@ fn main() -> std::process::ExitCode {
         overlap,
         overlap_on_cluster,
         stand_in_launcher,
+        transports,
         tune,
         tune_layouts,
         tune_limits,

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use kilter::library_info::{ask::ask, differences};
+use kilter::library_info::ask::{InfoError, ask, ask_transport};
+use kilter::library_info::{differences, differences_of_transport};
 use kilter_bench::launch::capture::launcher_version;
 use kilter_model::config::library::{InfoTool, Verified, find_for};
+use kilter_model::config::transport;
 use kilter_tests::components::with_all_here;
 use kilter_tests::{folder_of, in_path, left_out};
 
@@ -28,7 +30,12 @@ fn assert_described(launcher: &Path, least: usize) {
     // Parameters that the description marks as printed must be in the library's output.
     let printed = library.parameters_verified(Verified::Printed);
     assert!(!printed.is_empty(), "{}", library.id);
-    for name in printed {
+    let is_shared = |name: &str| {
+        let row = library.parameters.iter().find(|row| row.name == name);
+        row.and_then(|row| row.transport.as_ref())
+            .is_some_and(|name| transports.shared.contains_key(name))
+    };
+    for name in printed.into_iter().filter(|name| !is_shared(name)) {
         assert!(
             info.parameters.contains_key(name),
             "{}.toml: `{name}` is verified = \"printed\", and is not",
@@ -74,6 +81,36 @@ fn mpich_4_3_says_what_is_described() {
     brought("mpich-4.3", "mpiexec", 300);
 }
 
+/// A shared transport's file is what the transport's program says.
+fn assert_transport_described(id: &str, least: usize) {
+    let transport = transport::load_embedded().unwrap().remove(id).unwrap();
+    let info = match ask_transport(transport.info) {
+        Ok(info) => info,
+        Err(InfoError::NotInPath(program)) => {
+            left_out(format!("no `{program}` in PATH; `scripts/setup --tests` installs it"));
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let count = info.parameters.len();
+    assert!(count > least, "only {count} parameters of {id} were read");
+    let found = differences_of_transport(&transport, &info);
+    assert!(found.is_empty(), "configs/transports/{id}.toml: {found:#?}");
+    for row in transport.rows(id) {
+        let is_printed = info.parameters.contains_key(&row.name);
+        let says_so = row.verified == Some(Verified::Printed);
+        assert_eq!(is_printed, says_so, "configs/transports/{id}.toml: `{}`", row.name);
+    }
+}
+
+fn ucx_says_what_is_described() {
+    assert_transport_described("ucx", 300);
+}
+
+fn libfabric_says_what_is_described() {
+    assert_transport_described("libfabric", 80);
+}
+
 fn mpich_5_0_says_what_is_described() {
     brought("mpich-5.0", "mpiexec", 300);
 }
@@ -85,4 +122,6 @@ kilter_tests::cases![
     intelmpi_2021_says_what_is_described,
     mpich_4_3_says_what_is_described,
     mpich_5_0_says_what_is_described,
+    ucx_says_what_is_described,
+    libfabric_says_what_is_described,
 ];

@@ -1,6 +1,7 @@
 //! The library behind the `kilter` command. It never links MPI and runs on a login node.
 
 pub mod benchmark;
+pub mod carriers;
 pub mod cli;
 pub mod commands;
 pub mod doctor;

@@ -33,7 +33,7 @@ pub struct Machine {
     /// First line of `MPI_Get_library_version` on each host.
     #[serde(default)]
     pub libraries: BTreeMap<String, String>,
-    /// Files asked for, by host: path, text. Unreadable files are absent.
+    /// Files asked for, by host: path, text; of a directory, the names in it. What cannot be read is absent.
     pub hosts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
@@ -58,7 +58,7 @@ impl Machine {
     }
 }
 
-/// Reads the files that can be read, each up to 16 KiB.
+/// Reads the files that can be read, each up to 16 KiB. Of a directory these are the names in it, a line each.
 #[must_use]
 pub fn read_files(paths: &[String]) -> BTreeMap<String, String> {
     const LIMIT: usize = 16 << 10;
@@ -69,11 +69,22 @@ pub fn read_files(paths: &[String]) -> BTreeMap<String, String> {
         .unwrap_or("/")
         .trim_end_matches('/');
     let read = |path: &String| {
-        let bytes = std::fs::read(path.replace(CGROUP, group)).ok()?;
+        let path_here = path.replace(CGROUP, group);
+        let bytes = std::fs::read(&path_here).ok().or_else(|| names_in(&path_here))?;
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LIMIT)])
             .trim_end()
             .to_owned();
         Some((path.clone(), text))
     };
     paths.iter().filter_map(read).collect()
+}
+
+/// The names in a directory in their order, a line each.
+fn names_in(directory: &str) -> Option<Vec<u8>> {
+    let entries = std::fs::read_dir(directory).ok()?.flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    Some(names.join("\n").into_bytes())
 }

@@ -100,8 +100,13 @@ impl<'a> Context<'a> {
         let budget = &self.jobs.budget;
         budget.reserve(1.6 * budget.spent_seconds().max(seconds));
         let site = &self.site.options.site_parameters;
-        let transports = self.site.library.transports_in_use(hosts <= 1, site);
-        self.facts.begin(noise_seconds, transports);
+        let mut lie_on = self.site.hosts();
+        if lie_on.is_empty() {
+            // A stored run does not tell which rank was where.
+            lie_on = (0..hosts).map(|host| host.to_string()).collect();
+        }
+        let usual = self.site.library.transports_in_use(&lie_on, site);
+        self.facts.begin(noise_seconds, usual);
     }
 
     /// Parts for searches over launches.

@@ -57,6 +57,8 @@ pub fn search(
     let candidates = space::launch_candidates(&site.library, &parts.facts.transports(), targets);
     say_what_cannot_be_put_back(site, &jobs.progress, &candidates, &situation);
     let mut candidates = space::in_situation(&site.library, candidates, &situation);
+    let set = site.set_by_site();
+    candidates.retain(|candidate| !site.library.leaves_to_site(&candidate.parameter, &set));
     let limits = &site.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&site.library, &candidate.parameter));
     candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));

@@ -16,6 +16,7 @@ use kilter_search::context::{Context, Jobs};
 use kilter_search::plugins;
 
 use super::{Status, dry_run, print, resume_key};
+use crate::carriers;
 use crate::doctor;
 use crate::launcher::{self, InUse};
 use crate::reporting;
@@ -184,6 +185,9 @@ pub(super) fn begin<'a>(
     if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
+    if command == "tune" {
+        hear_of_transports(&context);
+    }
     for warning in doctor::quick(options, &in_use) {
         context.progress.warn(&warning.text);
     }
@@ -204,6 +208,25 @@ pub(super) fn begin<'a>(
         );
     }
     Ok(context)
+}
+
+/// Asks a short job what carries its messages, so that settings are proposed for what is in use. A job that does not start leaves the usual
+/// transports: the next one will say why.
+fn hear_of_transports(context: &Context<'_>) {
+    let site = &context.site;
+    match carriers::ask(site.options, &site.library, &context.jobs.programs) {
+        Ok(heard) if heard.is_empty() => {}
+        Ok(heard) => {
+            let words = carriers::in_words(&heard);
+            context
+                .progress
+                .note(&format!("the running job says that messages go by {words}"));
+            context.facts.hear(heard);
+        }
+        Err(error) => context.progress.warn(&format!(
+            "no job said what carries its messages, so the usual transports are assumed: {error:#}"
+        )),
+    }
 }
 
 /// A resumed run's stock, in words: what it takes over and measures again.

@@ -25,6 +25,10 @@ pub struct Facts {
     pub described: Vec<Variable>,
     /// The library's own program on its parameters.
     pub printed: Printed,
+    /// The programs of the shared transports in use.
+    pub transports_printed: Vec<Printed>,
+    /// Transports that carry messages, as a job said; empty if none did.
+    pub carriers: Vec<String>,
     /// The job's own facts, if one ran.
     pub job: Option<Machine>,
     /// Reason why no job ran although one was wanted.

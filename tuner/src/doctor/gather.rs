@@ -12,6 +12,7 @@ use kilter_protocol::machine::Machine;
 
 use super::checks::{AVERAGE, FILES};
 use super::facts::{Facts, Host, Printed, Problem, Variable, moment};
+use crate::carriers;
 use crate::launcher::{self, Described, InUse, NotFound};
 use crate::library_info::{self, ask::ask as ask_program};
 
@@ -149,7 +150,12 @@ pub fn all(options: &Options) -> Facts {
     facts.remark = remark;
     facts.printed = printed(options, &library, &version);
     match ask(options, &library, &programs) {
-        Ok(machine) => facts.add(machine, &library),
+        Ok(machine) => {
+            facts.add(machine, &library);
+            // A job that starts once and not under other settings leaves the check without an answer.
+            facts.carriers = carriers::ask(options, &library, &programs).unwrap_or_default();
+            facts.transports_printed = printed_by_transports(&library, &facts.carriers);
+        }
         Err(error) => facts.problem = problem("hosts", &error),
     }
     facts
@@ -182,6 +188,25 @@ fn printed(options: &Options, library: &Library, version: &str) -> Printed {
         },
         Err(error) => Printed::NoAnswer(error.to_string()),
     }
+}
+
+/// Compares the output of the programs of shared transports in use with the transports' files.
+fn printed_by_transports(library: &Library, in_use: &[String]) -> Vec<Printed> {
+    let shared = carriers::shared(library).unwrap_or_default();
+    let shared = shared.into_iter().filter(|(name, _)| in_use.contains(name));
+    shared
+        .map(
+            |(_, transport)| match library_info::ask::ask_transport(transport.info) {
+                Ok(info) => Printed::Compared {
+                    program: library_info::ask::name_of_transport(transport.info).to_owned(),
+                    parameters: info.parameters.len(),
+                    differences: library_info::differences_of_transport(&transport, &info),
+                    description: transport.id,
+                },
+                Err(error) => Printed::NoAnswer(format!("{}: {error}", transport.name)),
+            },
+        )
+        .collect()
 }
 
 impl Facts {

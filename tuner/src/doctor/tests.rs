@@ -77,6 +77,8 @@ fn fit() -> Facts {
             variable("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "0"),
         ],
         printed: printed(Vec::new()),
+        transports_printed: vec![printed(Vec::new())],
+        carriers: ["shm", "ucx", "ucx/rc_mlx5"].map(str::to_owned).to_vec(),
         problem: None,
         remark: None,
     }
@@ -386,6 +388,58 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             "transport",
             "memory between hosts",
             with(|f| job(f).ranks[2].round_trip_ns = 500),
+        ),
+        (
+            "fallback",
+            "TCP beside InfiniBand",
+            with(|f| {
+                f.carriers = ["ucx", "ucx/tcp"].map(str::to_owned).to_vec();
+                set(f, "b", "/sys/class/infiniband", "mlx5_0\nmlx5_1");
+            }),
+        ),
+        (
+            "fallback",
+            "sockets of libfabric beside Slingshot",
+            with(|f| {
+                f.carriers = ["ofi", "ofi/ofi_rxm", "ofi/tcp"].map(str::to_owned).to_vec();
+                set(f, "a", "/sys/class/cxi", "cxi0");
+            }),
+        ),
+        (
+            "fallback",
+            "UCX without shared memory on one host",
+            with(|f| {
+                f.carriers = ["ucx", "ucx/tcp"].map(str::to_owned).to_vec();
+                job(f).ranks.truncate(2);
+            }),
+        ),
+        ("fallback", "a library that says nothing", with(|f| f.carriers.clear())),
+        (
+            "transport-settings",
+            "a release with another default",
+            with(|f| {
+                f.transports_printed = vec![printed(vec![Difference::Default {
+                    parameter: "UCX_MAX_RNDV_RAILS".to_owned(),
+                    described: "2".to_owned(),
+                    reported: "1".to_owned(),
+                }])];
+            }),
+        ),
+        (
+            "transport-settings",
+            "a value that is refused",
+            with(|f| {
+                f.transports_printed = vec![printed(vec![Difference::Illegal {
+                    parameter: "UCX_RNDV_SCHEME".to_owned(),
+                    value: "get_zcopy".to_owned(),
+                    kind: "[auto|put_zcopy]".to_owned(),
+                }])];
+            }),
+        ),
+        (
+            "transport-settings",
+            "no program",
+            with(|f| f.transports_printed = vec![Printed::NoAnswer("there is no `ucx_info` in PATH".to_owned())]),
         ),
         (
             "memory",

@@ -6,8 +6,9 @@ use std::time::Duration;
 use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::capture::{CaptureError, capture_at_most};
 use kilter_model::config::library::InfoTool;
+use kilter_model::config::transport::TransportInfo;
 
-use super::{LibraryInfo, program};
+use super::{LibraryInfo, Program, program, program_of_transport};
 
 /// Time after which the program counts as hung. It takes half a second.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -26,6 +27,9 @@ pub enum InfoError {
         /// The launcher.
         launcher: PathBuf,
     },
+    /// The program of a transport is missing.
+    #[error("there is no `{0}` in PATH")]
+    NotInPath(&'static str),
     /// The program does not start, or hangs.
     #[error(transparent)]
     Capture(#[from] CaptureError),
@@ -61,6 +65,43 @@ pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo
         program: row.name,
         launcher: launcher.to_path_buf(),
     })?;
+    let info = answer(row, &program)?;
+    if let Some(says) = info.version.as_ref().filter(|says| *says != version) {
+        return Err(InfoError::Other {
+            program,
+            says: says.clone(),
+            version: version.to_owned(),
+        });
+    }
+    Ok(info)
+}
+
+/// The name of a transport's program.
+#[must_use]
+pub fn name_of_transport(tool: TransportInfo) -> &'static str {
+    program_of_transport(tool).name
+}
+
+/// Asks a transport's program, which must be in PATH. Values that this environment sets count as no defaults. An error if it is missing or does
+/// not answer.
+pub fn ask_transport(tool: TransportInfo) -> Result<LibraryInfo, InfoError> {
+    let row = program_of_transport(tool);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|directory| directory.join(row.name));
+    let program = places
+        .find(|place| place.is_file())
+        .ok_or(InfoError::NotInPath(row.name))?;
+    let mut info = answer(row, &program)?;
+    for (name, reported) in &mut info.parameters {
+        if std::env::var_os(name).is_some() {
+            reported.default = None;
+        }
+    }
+    Ok(info)
+}
+
+/// The parameters that a program prints.
+fn answer(row: &Program, program: &Path) -> Result<LibraryInfo, InfoError> {
     let mut argv = vec![program.display().to_string()];
     argv.extend(row.arguments.iter().map(|word| (*word).to_owned()));
     let spec = CommandSpec {
@@ -80,13 +121,6 @@ pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo
     if info.parameters.is_empty() {
         return Err(InfoError::NoParameters {
             command: spec.to_string(),
-        });
-    }
-    if let Some(says) = info.version.as_ref().filter(|says| *says != version) {
-        return Err(InfoError::Other {
-            program,
-            says: says.clone(),
-            version: version.to_owned(),
         });
     }
     Ok(info)

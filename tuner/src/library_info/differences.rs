@@ -211,7 +211,7 @@ impl Comparison<'_> {
                     });
                 }
             }
-            Legal::Number | Legal::Text => {}
+            Legal::Number | Legal::Text | Legal::Bytes => {}
         }
         for (knob, about) in &row.knobs {
             self.default(&format!("{parameter}_{knob}"), &about.default.to_string());

@@ -1,19 +1,25 @@
 //! Reads the parameters that a library prints through a program of its own, and compares them with the description.
 //!
 //! [`ask`] runs the program beside the launcher, [`ompi_info`], [`impi_info`] and [`mpivars`] read what it prints, and [`differences()`] compares.
+//! Transports that libraries share have programs of their own in PATH, read by [`ucx_info`] and [`fi_info`]: [`differences_of_transport`] compares.
 //! `kilter doctor` reports it: a library of another release may have other names, defaults and values than the one that was described.
 
 pub mod ask;
 mod differences;
+mod fi_info;
 mod impi_info;
 mod mpivars;
 mod ompi_info;
+mod transports;
+mod ucx_info;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use differences::{Difference, differences};
+pub use transports::differences_of_transport;
 
 use kilter_model::config::library::InfoTool;
+use kilter_model::config::transport::TransportInfo;
 
 /// Output of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,6 +49,8 @@ pub enum Legal {
     Number,
     /// Any text, or unspecified values.
     Text,
+    /// A number of bytes, which may have a unit (`8K`, `64kb`), `inf` or `auto`.
+    Bytes,
     /// These numbers, with their names.
     Named(BTreeSet<(String, String)>),
     /// These numbers, both ends included.
@@ -56,12 +64,25 @@ impl Reported {
         match &self.legal {
             Legal::Number => value.parse::<u64>().is_ok(),
             Legal::Text => true,
+            Legal::Bytes => matches!(value, "inf" | "auto") || bytes(value).is_some(),
             Legal::Named(all) => all.iter().any(|(number, name)| number == value || name == value),
             Legal::Range(first, last) => value
                 .parse()
                 .is_ok_and(|number: u64| (*first..=*last).contains(&number)),
         }
     }
+}
+
+/// Bytes of a number with or without a unit.
+fn bytes(text: &str) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let text = text.strip_suffix('b').unwrap_or(&text);
+    let units = [('k', 10), ('m', 20), ('g', 30)];
+    let with_unit = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(*unit)?, *shift)));
+    let (number, shift) = with_unit.unwrap_or((text, 0));
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// A program that prints a library's parameters.
@@ -81,6 +102,14 @@ fn program(tool: InfoTool) -> &'static Program {
         InfoTool::ImpiInfo => &impi_info::PROGRAM,
         InfoTool::Mpivars => &mpivars::PROGRAM,
         InfoTool::OmpiInfo => &ompi_info::PROGRAM,
+    }
+}
+
+/// Row of a transport's program.
+fn program_of_transport(tool: TransportInfo) -> &'static Program {
+    match tool {
+        TransportInfo::FiInfo => &fi_info::PROGRAM,
+        TransportInfo::UcxInfo => &ucx_info::PROGRAM,
     }
 }
 

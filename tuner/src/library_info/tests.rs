@@ -1,5 +1,6 @@
 use kilter_algorithms::Collective;
 use kilter_model::config::library::{Library, find_for};
+use kilter_model::config::transport::Transport;
 
 use super::ask::{InfoError, ask};
 use super::*;
@@ -216,6 +217,110 @@ fn differences_from_mpivars_are_found() {
         .replace("\nnone", "none")
         .replace("\npercoll", "percoll");
     assert_eq!(found(&together), [smp]);
+}
+
+fn transport(id: &str, names: &[&str]) -> Transport {
+    let mut transport = kilter_model::config::transport::load_embedded()
+        .unwrap()
+        .remove(id)
+        .unwrap();
+    transport.parameters.retain(|row| names.contains(&row.name.as_str()));
+    assert_eq!(transport.parameters.len(), names.len());
+    transport
+}
+
+fn transport_lines(transport: &Transport, text: &str) -> Vec<String> {
+    let info = (program_of_transport(transport.info).parse)(text);
+    let found = differences_of_transport(transport, &info);
+    found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn differences_from_ucx_info_are_found() {
+    let small = transport(
+        "ucx",
+        &[
+            "UCX_RNDV_THRESH",
+            "UCX_RNDV_SCHEME",
+            "UCX_TCP_TX_SEG_SIZE",
+            "UCX_TCP_PUT_ENABLE",
+            "UCX_RC_MLX5_TM_ENABLE",
+        ],
+    );
+    let text = "# UCX library configuration file\n#\n# Threshold\n#\n# syntax:    memory units: <number>[b|kb|mb|gb], \"inf\", or \"auto\"\n#\n\
+                UCX_RNDV_THRESH=auto\n\n#\n# syntax:    [auto|get_zcopy|put_zcopy|am|rkey_ptr]\n#\nUCX_RNDV_SCHEME=auto\n\
+                # syntax:    memory units: <number>[b|kb|mb|gb], \"inf\", or \"auto\"\nUCX_TCP_TX_SEG_SIZE=8192\n\
+                # syntax:    <y|n>\nUCX_TCP_PUT_ENABLE=y\n";
+    let found = |text: &str| transport_lines(&small, text);
+    // InfiniBand is not built in: its settings are not missed.
+    assert_eq!(found(text), Vec::<String>::new());
+    for (from, to, wanted) in [
+        (
+            "UCX_RNDV_THRESH=auto",
+            "UCX_RNDV_THRESH=8K",
+            "UCX_RNDV_THRESH: default `auto` is described, `8K` is reported",
+        ),
+        (
+            "SEG_SIZE=8192",
+            "SEG_SIZE=16k",
+            "UCX_TCP_TX_SEG_SIZE: default `8K` is described, `16k` is reported",
+        ),
+        (
+            "[auto|get_zcopy|",
+            "[auto|",
+            "UCX_RNDV_SCHEME: `get_zcopy` is tried, which is no legal [auto|put_zcopy|am|rkey_ptr]",
+        ),
+        (
+            "UCX_TCP_PUT_ENABLE",
+            "UCX_TCP_PUTS",
+            "UCX_TCP_PUT_ENABLE is unknown to the library",
+        ),
+    ] {
+        assert_eq!(found(&text.replace(from, to)), [wanted], "{from} -> {to}");
+    }
+}
+
+#[test]
+fn differences_from_fi_info_are_found() {
+    let small = transport(
+        "libfabric",
+        &[
+            "FI_OFI_RXM_EAGER_LIMIT",
+            "FI_OFI_RXM_USE_RNDV_WRITE",
+            "FI_SHM_TX_SIZE",
+            "FI_CXI_RX_MATCH_MODE",
+        ],
+    );
+    let text = "# FI_SHM_TX_SIZE: size_t\n# shm: Max number of outstanding tx operations \t\t\t Default: 1024\n\n\
+                # FI_OFI_RXM_EAGER_LIMIT: size_t\n# ofi_rxm: Specifies: the maximum.(default: 16384)\n\n\
+                # FI_OFI_RXM_USE_RNDV_WRITE: Boolean (0/1, on/off, true/false, yes/no)\n# ofi_rxm: Set this. (default: false/no).\n\n\
+                # FI_OFI_RXM_DEF: String\n# ofi_rxm: x (default: UNSPEC, tcp provider will select).\n";
+    let found = |text: &str| transport_lines(&small, text);
+    assert_eq!(found(text), Vec::<String>::new());
+    for (from, to, wanted) in [
+        (
+            "Default: 1024",
+            "Default: 256",
+            "FI_SHM_TX_SIZE: default `1024` is described, `256` is reported",
+        ),
+        (
+            "16384)",
+            "8192).",
+            "FI_OFI_RXM_EAGER_LIMIT: default `16384` is described, `8192` is reported",
+        ),
+        (
+            "false/no",
+            "true/yes",
+            "FI_OFI_RXM_USE_RNDV_WRITE: default `no` is described, `true` is reported",
+        ),
+        (
+            "FI_OFI_RXM_EAGER_LIMIT",
+            "FI_OFI_RXM_EAGER",
+            "FI_OFI_RXM_EAGER_LIMIT is unknown to the library",
+        ),
+    ] {
+        assert_eq!(found(&text.replace(from, to)), [wanted], "{from} -> {to}");
+    }
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub struct ScriptedLibrary {
     pub(super) verified_rows: BTreeMap<String, RowEnds>,
     pub(super) plugin: Option<Rows>,
     pub(super) other_cores: Option<f64>,
+    pub(super) said: Option<String>,
 }
 
 /// Time of Kilter's own rows over the library's, unless a scenario sets it.
@@ -111,6 +112,7 @@ impl ScriptedLibrary {
             verified_rows: BTreeMap::new(),
             plugin: None,
             other_cores: None,
+            said: None,
         }
     }
 
@@ -286,6 +288,13 @@ impl ScriptedLibrary {
     #[must_use]
     pub fn beside_others(mut self, cores: f64) -> ScriptedLibrary {
         self.other_cores = Some(cores);
+        self
+    }
+
+    /// A job that is asked what carries its messages prints this text.
+    #[must_use]
+    pub fn says(mut self, text: &str) -> ScriptedLibrary {
+        self.said = Some(text.to_owned());
         self
     }
 

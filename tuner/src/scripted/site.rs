@@ -10,7 +10,7 @@ use super::library::ScriptedLibrary;
 use super::playing::{Jobs, VERSION};
 use crate::cli;
 use crate::commands::check::checked;
-use crate::{launcher, proof, reporting};
+use crate::{carriers, launcher, proof, reporting};
 use kilter_bench::launch;
 use kilter_bench::launch::Bench;
 use kilter_bench::launch::other_load;
@@ -242,6 +242,9 @@ impl Site {
         );
         if bench.starts_jobs() {
             context = context.with_earlier_failures()?;
+        }
+        if let Some(text) = &self.library.said {
+            context.facts.hear(carriers::heard(&self.description, text)?);
         }
         for file in &options.plugins {
             let rows = self.library.plugin.clone();

@@ -24,6 +24,7 @@ mod resume;
 mod rounds;
 mod silent;
 mod taken_back;
+mod transports;
 
 use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
 use kilter_model::report::{Cell, DeployedChange};

@@ -1,6 +1,6 @@
 //! Descriptions of MPI libraries: their launch, their parameters, and the settings that they can switch and deploy.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_protocol::plan::SettingsAct;
@@ -17,6 +17,7 @@ mod parameter;
 mod read;
 pub mod rules_file;
 mod shares;
+mod transports;
 mod verified;
 mod version;
 
@@ -29,6 +30,7 @@ pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Val
 pub use read::{Mistake, find_for, find_reported, load_embedded, load_embedded_with, load_file, load_file_with};
 pub use rules_file::{RulesFile, RulesForm};
 pub use shares::Shares;
+pub use transports::{Reader, Speech, Transports};
 pub use verified::{Verified, VerifiedRows};
 pub use version::version_in;
 
@@ -95,27 +97,6 @@ pub enum InfoTool {
     Mpivars,
     /// Open MPI's.
     OmpiInfo,
-}
-
-/// Names of the transports in use, by the placement of the ranks.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Transports {
-    /// Transports if all ranks are on one host.
-    pub one_host: Vec<String>,
-    /// Transports if ranks are on several hosts.
-    pub several_hosts: Vec<String>,
-    /// Control variables that say which transports are in use, for `kilter doctor`.
-    #[serde(default)]
-    pub variables: Vec<String>,
-}
-
-impl Transports {
-    /// Transports if all ranks are on one host, or on several.
-    #[must_use]
-    pub fn on(&self, one_host: bool) -> &[String] {
-        if one_host { &self.one_host } else { &self.several_hosts }
-    }
 }
 
 /// Settings a job needs to switch parameters while it runs.
@@ -196,35 +177,6 @@ impl Library {
             .find(|algorithms| algorithms.collective == collective)
     }
 
-    /// Names of the transports in use if all ranks are on one host, or on several, and the site sets these parameters.
-    /// The site may list components in one of [`Transports::variables`], or those to leave out (`^`).
-    #[must_use]
-    pub fn transports_in_use(&self, one_host: bool, site: &[(String, String)]) -> Vec<String> {
-        let usual = self.transports.on(one_host);
-        let named = self.parameters.iter().filter_map(|row| row.transport.as_ref());
-        let known: BTreeSet<&String> = named.chain(usual).chain(&self.transports.several_hosts).collect();
-        let lists = site.iter().filter(|(name, _)| self.transports.variables.contains(name));
-        for (_, list) in lists {
-            let (left_out, names) = match list.strip_prefix('^') {
-                Some(names) => (true, names),
-                None => (false, list.as_str()),
-            };
-            let names: Vec<&str> = names.split(',').map(str::trim).collect();
-            if !known.iter().any(|known| names.contains(&known.as_str())) {
-                continue;
-            }
-            let is_there = |one: &&String| names.contains(&one.as_str()) != left_out;
-            // The usual transports come first in the library's own order, too.
-            let first: Vec<String> = usual.iter().filter(is_there).cloned().collect();
-            return if first.is_empty() {
-                known.into_iter().filter(is_there).cloned().collect()
-            } else {
-                first
-            };
-        }
-        usual.to_vec()
-    }
-
     /// True if a row that acts only with the placement `wanted` acts on these hosts, given for each rank in order.
     /// Unknown hosts admit every row.
     #[must_use]
@@ -237,6 +189,13 @@ impl Library {
         self.parameters
             .iter()
             .filter(|row| row.admits_algorithms && row.acts_on(transports))
+    }
+
+    /// True if a parameter is left as the site has set it: it stands among these settings, and its row says so.
+    #[must_use]
+    pub fn leaves_to_site(&self, parameter: &str, set: &[(String, String)]) -> bool {
+        let is_left = |row: &Parameter| row.leaves_site && row.name == parameter;
+        self.parameters.iter().any(is_left) && set.iter().any(|(name, _)| name == parameter)
     }
 
     /// True if the requested and the reported value mean the same: `true` and `1`, a name and its number.

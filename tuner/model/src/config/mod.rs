@@ -8,6 +8,7 @@ pub mod library;
 pub mod mix;
 pub mod platform;
 pub mod target;
+pub mod transport;
 
 use std::fmt::Display;
 use std::ops::Range;

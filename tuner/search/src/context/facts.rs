@@ -15,16 +15,22 @@ pub struct Facts {
 struct Known {
     noise_seconds: f64,
     transports: Vec<String>,
+    heard: Vec<String>,
     prices: Prices,
     predicted: BTreeMap<String, u32>,
 }
 
 impl Facts {
-    /// Takes over what the first verification found: the spread of the empty operation, and the transports in use.
-    pub(super) fn begin(&self, noise_seconds: f64, transports: Vec<String>) {
+    /// Takes over what the first verification found: the spread of the empty operation, and the usual transports of this placement.
+    pub(super) fn begin(&self, noise_seconds: f64, usual: Vec<String>) {
         let mut known = self.known.borrow_mut();
         known.noise_seconds = noise_seconds;
-        known.transports = transports;
+        known.transports = usual;
+    }
+
+    /// Takes over which transports carry messages, as a running job said; none leaves the usual ones.
+    pub fn hear(&self, transports: Vec<String>) {
+        self.known.borrow_mut().heard = transports;
     }
 
     /// Spread of the empty operation, in seconds.
@@ -36,7 +42,13 @@ impl Facts {
     /// Names of the transports in use.
     #[must_use]
     pub fn transports(&self) -> Vec<String> {
-        self.known.borrow().transports.clone()
+        let known = self.known.borrow();
+        let in_use = if known.heard.is_empty() {
+            &known.transports
+        } else {
+            &known.heard
+        };
+        in_use.clone()
     }
 
     /// Takes over what messages and local work cost here.

@@ -32,8 +32,14 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
     let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
     rows.sort_by_key(|row| !row.admits_algorithms);
     rows.into_iter()
-        .flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value)))
+        .flat_map(|row| tried(row, transports).map(move |value| launch_candidate(row, value)))
         .collect()
+}
+
+/// The values of a row that can change anything with these transports.
+fn tried<'r>(row: &'r Parameter, transports: &[String]) -> impl Iterator<Item = &'r Value> + use<'r> {
+    let values: Vec<&Value> = row.r#try.iter().filter(|value| row.tries(value, transports)).collect();
+    values.into_iter()
 }
 
 /// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for.
@@ -69,7 +75,7 @@ pub fn overlap_candidates(library: &Library, transports: &[String], spare: Optio
     // What belongs to no transport and was not made for it is memory, collectives and the like.
     let of_transport = rows().filter(|row| row.transport.is_some() && row.collectives.is_empty());
     made_for_it
-        .chain(of_transport.flat_map(|row| row.r#try.iter().map(move |value| launch_candidate(row, value))))
+        .chain(of_transport.flat_map(|row| tried(row, transports).map(move |value| launch_candidate(row, value))))
         .collect()
 }
 

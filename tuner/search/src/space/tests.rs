@@ -269,6 +269,46 @@ fn overlap_depends_on_how_messages_travel_and_on_threads() {
     );
 }
 
+/// Settings of a transport are tried where it carries messages, and those of its own transports where these do.
+#[test]
+fn settings_of_a_shared_transport_are_tried_where_it_is_in_use() {
+    let names = |transports: &[&str]| -> Vec<String> {
+        let transports: Vec<String> = transports.iter().map(|name| (*name).to_owned()).collect();
+        let all = launch_candidates(&openmpi(), &transports, &[]);
+        let id = |candidate: LaunchCandidate| kilter_model::change::id(&candidate.assignments);
+        all.into_iter().map(id).collect()
+    };
+    let has = |all: &[String], part: &str| all.iter().any(|id| id.starts_with(part));
+    let usual = names(&["vader", "tcp"]);
+    assert!(!has(&usual, "UCX_") && !has(&usual, "FI_") && has(&usual, "btl_vader_") && has(&usual, "pml_ob1_"));
+    let memory = names(&["ucx", "ucx/posix", "ucx/cma"]);
+    for tried in [
+        "UCX_RNDV_THRESH=",
+        "UCX_POSIX_SEG_SIZE=",
+        "UCX_CMA_SEG_SIZE=",
+        "UCX_TLS=^cma",
+    ] {
+        assert!(has(&memory, tried), "{tried}: {memory:?}");
+    }
+    for other in [
+        "UCX_TCP_",
+        "UCX_SYSV_",
+        "UCX_RC_",
+        "UCX_TLS=^knem",
+        "btl_",
+        "pml_ob1_",
+        "FI_",
+    ] {
+        assert!(!has(&memory, other), "{other}: {memory:?}");
+    }
+    let network = names(&["ucx", "ucx/rc_mlx5"]);
+    assert!(
+        has(&network, "UCX_RC_MLX5_TM_ENABLE=y") && has(&network, "UCX_MAX_RNDV_RAILS=") && !has(&network, "UCX_TLS")
+    );
+    let libfabric = names(&["ofi", "ofi/ofi_rxm", "ofi/tcp"]);
+    assert!(has(&libfabric, "FI_OFI_RXM_EAGER_LIMIT=") && has(&libfabric, "FI_TCP_") && !has(&libfabric, "FI_CXI_"));
+}
+
 /// Candidates that exist for overlap alone, in every description, by the transports of one host and of several.
 #[test]
 fn what_is_made_for_overlap() {
@@ -293,16 +333,12 @@ fn what_is_made_for_overlap() {
     intelmpi-2021, shm: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1 I_MPI_ASYNC_PROGRESS_PIN=6,7
     intelmpi-2021, ofi: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1
     intelmpi-2021, ofi: I_MPI_ASYNC_PROGRESS=1 I_MPI_ASYNC_PROGRESS_THREADS=1 I_MPI_ASYNC_PROGRESS_PIN=6,7
-    mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1
-    mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
-    mpich-4.0, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
-    mpich-4.0, shm: UCX_RNDV_THRESH=inf
-    mpich-4.0, shm: UCX_RNDV_THRESH=8192
+    mpich-4.0, shm ucx: MPIR_CVAR_ASYNC_PROGRESS=1
+    mpich-4.0, shm ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
+    mpich-4.0, shm ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
     mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1
     mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
     mpich-4.0, ucx: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7
-    mpich-4.0, ucx: UCX_RNDV_THRESH=inf
-    mpich-4.0, ucx: UCX_RNDV_THRESH=8192
     mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1
     mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=auto
     mpich-4.3, shm: MPIR_CVAR_ASYNC_PROGRESS=1 MPIR_CVAR_PROGRESS_THREAD_AFFINITY=6,7

@@ -8,6 +8,7 @@ mod clocks;
 mod clocksource;
 mod cores;
 mod description;
+mod fallback;
 mod frequency;
 mod hosts;
 mod hugepages;
@@ -20,6 +21,7 @@ mod smt;
 mod steal;
 mod timer;
 mod transport;
+mod transport_settings;
 mod worker;
 
 use kilter_render::format::count;
@@ -45,8 +47,10 @@ pub static CHECKS: &[Check] = &[
     timer::CHECK,
     clocks::CHECK,
     transport::CHECK,
+    fallback::CHECK,
     description::CHECK,
     printed::CHECK,
+    transport_settings::CHECK,
     memory::CHECK,
     hugepages::CHECK,
     malloc::CHECK,
@@ -73,6 +77,8 @@ pub static FILES: &[&str] = &[
     caches::SIZES[1],
     caches::SIZES[2],
     caches::SIZES[3],
+    fallback::DEVICES[0],
+    fallback::DEVICES[1],
 ];
 
 /// A time for people.

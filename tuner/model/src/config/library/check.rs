@@ -239,6 +239,7 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
         .one_host
         .iter()
         .chain(&transports.several_hosts)
+        .chain(transports.shared.keys())
         .map(String::as_str)
         .collect();
     let unknown = row

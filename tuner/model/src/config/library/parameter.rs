@@ -22,6 +22,15 @@ pub struct Parameter {
     /// Transport without which it does nothing.
     #[serde(default)]
     pub transport: Option<String>,
+    /// Transports of that transport, such as UCX's `posix`, by the beginning of their names: without one of them it does nothing.
+    #[serde(default)]
+    pub lanes: Vec<String>,
+    /// Transports in whose place it acts: with one of them it does not exist.
+    #[serde(default)]
+    pub not_with: Vec<String>,
+    /// True if it is left as the site has set it.
+    #[serde(default)]
+    pub leaves_site: bool,
     /// Placement of ranks in which it acts; without one it always acts.
     #[serde(default)]
     pub placement: Option<Placement>,
@@ -170,12 +179,26 @@ pub enum Scale {
 }
 
 impl Parameter {
-    /// True if it acts on one of these transports, or on all.
+    /// True if it acts on one of these transports, or on all. A transport whose own ones are unknown may have any.
     #[must_use]
     pub fn acts_on(&self, transports: &[String]) -> bool {
-        self.transport
-            .as_ref()
-            .is_none_or(|transport| transports.contains(transport))
+        let Some(transport) = &self.transport else {
+            return !self.not_with.iter().any(|other| transports.contains(other));
+        };
+        let lanes = lanes_of(transport, transports);
+        let carries = |wanted: &String| lanes.iter().any(|lane| lane.starts_with(wanted.as_str()));
+        transports.contains(transport) && (self.lanes.is_empty() || lanes.is_empty() || self.lanes.iter().any(carries))
+    }
+
+    /// True if a value can change anything with these transports: one that leaves out a transport (`^cma`) needs that one in use.
+    #[must_use]
+    pub fn tries(&self, value: &Value, transports: &[String]) -> bool {
+        let (Some(transport), Value::Word(word)) = (&self.transport, value) else {
+            return true;
+        };
+        let lanes = lanes_of(transport, transports);
+        let is_used = |left_out: &str| lanes.iter().any(|lane| lane.starts_with(left_out));
+        lanes.is_empty() || word.strip_prefix('^').is_none_or(is_used)
     }
 
     /// True if it acts on the collective of a target, which may have none; a parameter that lists no collectives acts on everything.
@@ -183,6 +206,12 @@ impl Parameter {
     pub fn serves(&self, collective: Option<Collective>) -> bool {
         self.collectives.is_empty() || collective.is_some_and(|one| self.collectives.contains(&one))
     }
+}
+
+/// The transports in use that are `transport`'s own.
+fn lanes_of<'t>(transport: &str, transports: &'t [String]) -> Vec<&'t str> {
+    let own = |name: &'t String| name.strip_prefix(transport)?.strip_prefix('/');
+    transports.iter().filter_map(own).collect()
 }
 
 #[cfg(test)]
@@ -203,8 +232,37 @@ mod tests {
             ("transport = \"vader\"", &in_use, true),
             ("transport = \"ofi\"", &in_use, false),
             ("transport = \"vader\"", &[], false),
+            ("not_with = [\"ucx\"]", &in_use, true),
+            ("not_with = [\"ucx\", \"tcp\"]", &in_use, false),
         ] {
             assert_eq!(parameter(more).acts_on(in_use), acts, "{more} {in_use:?}");
+        }
+    }
+
+    #[test]
+    fn a_setting_of_a_shared_transport_acts_on_its_own_transports() {
+        let in_use = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let row = parameter("transport = \"ucx\"\nlanes = [\"rc\", \"tcp\"]");
+        for (names, acts) in [
+            (&["ucx"][..], true),
+            (&["ucx", "ucx/rc_mlx5"], true),
+            (&["ucx", "ucx/posix", "ucx/tcp"], true),
+            (&["ucx", "ucx/posix", "ucx/cma"], false),
+            (&["tcp"], false),
+            (&["ucx/tcp"], false),
+            // Another transport's own ones are none of its.
+            (&["ucx", "ucx/posix", "ofi", "ofi/tcp"], false),
+        ] {
+            assert_eq!(row.acts_on(&in_use(names)), acts, "{names:?}");
+        }
+        let leaves_out = Value::Word("^cma".to_owned());
+        for (names, tries) in [
+            (&["ucx"][..], true),
+            (&["ucx", "ucx/posix", "ucx/cma"], true),
+            (&["ucx", "ucx/tcp"], false),
+        ] {
+            assert_eq!(row.tries(&leaves_out, &in_use(names)), tries, "{names:?}");
+            assert!(row.tries(&Value::Number(1), &in_use(names)));
         }
     }
 

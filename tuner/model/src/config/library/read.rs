@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::inherit::{self, InheritError};
 use super::{Algorithms, Library, check};
-use crate::config::{ConfigError, embedded, line_of, read};
+use crate::config::{ConfigError, embedded, line_of, read, transport};
 
 /// A mistake that only the user of a description can see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,31 @@ impl Library {
         let mut rows = library.algorithms.iter_mut();
         rows.try_for_each(Algorithms::name_the_nameless)
             .map_err(|error| ConfigError::of(file, error))?;
+        library.add_shared_transports(file)?;
         check::problem(&library).map_or(Ok(()), |message| Err(ConfigError::of(file, message)))?;
         Ok(library)
+    }
+
+    /// Adds the settings of the transports that it shares with other libraries; a row of its own wins over one of theirs.
+    fn add_shared_transports(&mut self, file: &str) -> Result<(), ConfigError> {
+        if self.transports.shared.is_empty() {
+            return Ok(());
+        }
+        let all = transport::load_embedded()?;
+        for (name, id) in &self.transports.shared {
+            let Some(shared) = all.get(id) else {
+                let known: Vec<&str> = all.keys().map(String::as_str).collect();
+                let mistake = format!("transports.shared: `{id}` is no transport; known: {}", known.join(", "));
+                return Err(ConfigError::of(file, mistake));
+            };
+            for mut row in shared.rows(name) {
+                row.verified = self.verified.of_shared(&row.name, row.verified);
+                if self.parameters.iter().all(|own| own.name != row.name) {
+                    self.parameters.push(row);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A description that comes with Kilter as a table, including everything from those that it is like.

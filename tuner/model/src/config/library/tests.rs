@@ -255,7 +255,7 @@ fn mistakes_name_the_file_and_what_is_allowed() {
         (
             "transport = \"vader\"",
             "transport = \"vadre\"",
-            "btl_vader_eager_limit: transport `vadre` is never in use; known: tcp, vader",
+            "btl_vader_eager_limit: transport `vadre` is never in use; known: ofi, tcp, ucx, vader",
         ),
         (
             "try = [8192, 32768",
@@ -317,7 +317,7 @@ fn a_description_may_try_any_environment_variable() {
     let own = "\n[[parameters]]\nname = \"LD_PRELOAD\"\nenvironment = true\ndefault = \"\"\ntry = [\"/opt/a b/x.so\", \"y.so\"]\n\
                summary = \"s\"\n";
     let library = Library::parse(&format!("{good}{own}"), "x.toml").unwrap();
-    let last = library.parameters.last().unwrap();
+    let last = library.parameters.iter().find(|row| row.name == "LD_PRELOAD").unwrap();
     assert!(last.environment && last.transport.is_none());
     assert_eq!(
         last.r#try.iter().map(Value::to_string).collect::<Vec<_>>(),
@@ -392,17 +392,27 @@ fn mistakes_in_what_is_chosen_at_the_start_are_named() {
 #[test]
 fn a_site_s_list_of_components_says_which_transports_are_in_use() {
     let library = openmpi();
-    let with = |list: &str| library.transports_in_use(true, &[("btl".to_owned(), list.to_owned())]);
-    assert_eq!(library.transports_in_use(true, &[]), ["vader"]);
+    let with = |list: &str| library.transports_in_use(&[], &[("btl".to_owned(), list.to_owned())]);
+    assert_eq!(library.transports_in_use(&[], &[]), ["vader"]);
     assert_eq!(with("tcp,self"), ["tcp"]);
     assert_eq!(with("^vader"), ["tcp"]);
     // Within a host the usual one is preferred where it is there.
     assert_eq!(with("self, tcp, vader"), ["vader"]);
     assert_eq!(with("^openib"), ["vader"]);
-    assert_eq!(with("ofi,self"), ["vader"], "nothing is known of it");
+    assert_eq!(with("usnic,self"), ["vader"], "nothing is known of it");
     let other = [("coll".to_owned(), "^tcp".to_owned())];
-    assert_eq!(library.transports_in_use(true, &other), ["vader"]);
-    assert_eq!(library.transports_in_use(false, &[]), ["tcp"]);
+    assert_eq!(library.transports_in_use(&[], &other), ["vader"]);
+    let on = |hosts: &[&str]| {
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        library.transports_in_use(&hosts, &[])
+    };
+    assert_eq!(on(&["a", "b"]), ["tcp"]);
+    assert_eq!(on(&["a", "a"]), ["vader"]);
+    // Ranks that share a host do not use the network among themselves.
+    assert_eq!(on(&["a", "a", "b", "b"]), ["vader", "tcp"]);
+    let pml = |list: &str| library.transports_in_use(&[], &[("pml".to_owned(), list.to_owned())]);
+    assert_eq!(pml("ucx"), ["ucx"]);
+    assert_eq!(pml("^ucx"), ["vader"]);
 }
 
 /// Nobody takes a description that was never run for one that was.

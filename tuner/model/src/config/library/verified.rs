@@ -83,8 +83,19 @@ impl VerifiedRows {
         })
     }
 
-    pub(super) fn of(&self, parameter: &str) -> Option<Verified> {
+    /// Verification of a parameter without a word of its own.
+    pub(in crate::config) fn of(&self, parameter: &str) -> Option<Verified> {
+        self.listed(parameter).or(self.rows)
+    }
+
+    /// Verification of a shared transport's parameter, of which its file says `word`: what was printed by the transport's program is no evidence
+    /// on a library that was only read about.
+    pub(super) fn of_shared(&self, parameter: &str, word: Option<Verified>) -> Option<Verified> {
+        self.listed(parameter).or_else(|| word.max(self.rows))
+    }
+
+    fn listed(&self, parameter: &str) -> Option<Verified> {
         let named = |(_, list): &(Verified, &[String])| list.iter().any(|name| name == parameter);
-        self.lists().into_iter().find(named).map(|(word, _)| word).or(self.rows)
+        self.lists().into_iter().find(named).map(|(word, _)| word)
     }
 }

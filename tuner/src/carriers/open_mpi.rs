@@ -1,0 +1,31 @@
+//! Open MPI's words under `pml_base_verbose`, `mtl_base_verbose` and `bml_base_verbose`:
+//!
+//! ```text
+//! [host:123] select: component ucx selected
+//! [host:123] mca:base:select:(  mtl) Selected component [ofi]
+//! [host:123] selected cm best priority 25
+//! [host:123] mca: bml: Using vader btl for send to [[7005,1],0] on node host
+//! ```
+//!
+//! The component of messages (pml) either talks to a transport by itself (ucx), or by an mtl (cm), or by a btl for each peer (ob1).
+
+use super::Names;
+
+/// The btl of a rank's messages to itself.
+const ITSELF: &str = "self";
+
+pub(super) fn read(text: &str) -> Names {
+    let between = |before: &'static str, after: &'static str| {
+        text.lines()
+            .filter_map(move |line| Some(line.split_once(before)?.1.split_once(after)?.0.to_owned()))
+    };
+    let Some(pml) = between("] selected ", " best priority").next() else {
+        return Vec::new();
+    };
+    match pml.as_str() {
+        "cm" => between("mtl) Selected component [", "]").collect(),
+        // A component that counts messages hands them on to another one, which is not said.
+        "ob1" | "monitoring" | "v" => between("bml: Using ", " btl ").filter(|btl| btl != ITSELF).collect(),
+        _ => vec![pml],
+    }
+}
