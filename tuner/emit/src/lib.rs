@@ -4,6 +4,7 @@
 mod announced;
 pub mod apply;
 pub mod command_line;
+pub mod components;
 pub mod decisions;
 mod describe;
 pub mod digest;
@@ -81,6 +82,8 @@ pub enum File {
     Parameters,
     /// Rules by collective, communicator size and message size.
     Rules,
+    /// Components by collective, communicator size and message size.
+    Components,
     /// Environment of the ranks.
     Environment,
     /// Profile of the drop-in.
