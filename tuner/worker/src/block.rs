@@ -145,7 +145,9 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     let prepared = begin.elapsed();
 
     let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed).of_tried_out();
-    let on_calls = live.iter().map(|(item, _)| settings::during_calls(&session.header, item));
+    let on_calls = live
+        .iter()
+        .map(|(item, _)| settings::during_calls(&session.header, item));
     let on_calls: Vec<settings::Settings> = on_calls.collect();
     session.measure(&mut schedule, &on_calls, |i| {
         let (item, candidate) = &mut live[i];

@@ -192,7 +192,33 @@ fn is_same(asked: &str, got: &str, items: &[(i32, String)]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_same;
+    use kilter_protocol::plan::{Header, Implementation, Item, SettingsAct};
+    use kilter_protocol::task::Task;
+
+    use super::{during_calls, is_same};
+
+    /// A component's choice acts on calls, and an algorithm's on communicators.
+    #[test]
+    fn a_setting_holds_during_calls_where_it_acts_on_them() {
+        let mut header: Header = serde_json::from_value(serde_json::json!({
+            "v": 1, "root": {"fixed": 0}, "read_variables": [], "read_environment": [],
+            "noise_repetitions": 0, "idle_seconds": 1.0, "held_on_calls": ["component"],
+        }))
+        .unwrap();
+        let pair = |name: &str| (name.to_owned(), "3".to_owned());
+        let item = Item {
+            id: "default".to_owned(),
+            task: Task::of(&"bcast(n)".parse().unwrap()).unwrap(),
+            bytes: 8,
+            implementation: Implementation::Expression {
+                text: "bcast(n)".to_owned(),
+            },
+            settings: vec![pair("algorithm"), pair("component")],
+        };
+        assert_eq!(during_calls(&header, &item), [pair("component")]);
+        header.settings = SettingsAct::OnCalls;
+        assert_eq!(during_calls(&header, &item), item.settings);
+    }
 
     #[test]
     fn values_are_compared_by_meaning() {

@@ -74,7 +74,10 @@ impl<'a> Words<'a> {
             if before.len() < line.len() && before.ends_with(|c: char| !c.is_ascii_whitespace()) {
                 return wrong("`#` belongs to the word before it; put a blank between them".to_owned());
             }
-            if let Some(other) = before.chars().find(|c| (c.is_control() || c.is_whitespace()) && !" \t".contains(*c)) {
+            if let Some(other) = before
+                .chars()
+                .find(|c| (c.is_control() || c.is_whitespace()) && !" \t".contains(*c))
+            {
                 return wrong(format!("{other:?} is neither a blank nor a tab"));
             }
             for word in before.split_ascii_whitespace() {
@@ -146,29 +149,23 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn by_ranks(
-        &mut self,
-        components: &Components,
-        row: &HandedOn,
-        level: u64,
-    ) -> Result<ByRanks, ComponentsError> {
+    fn by_ranks(&mut self, components: &Components, row: &HandedOn, level: u64) -> Result<ByRanks, ComponentsError> {
         let mut by_ranks = ByRanks::new();
         for position in 0..self.number("number of communicator sizes", 1, MAX_COUNT)? {
             let most = if position == 0 { 1 } else { INT_MAX };
             let ranks = self.number("communicator size", 1, most)?;
-            self.ascending("communicator sizes", by_ranks.last_key_value().map(|(last, _)| *last), ranks)?;
+            self.ascending(
+                "communicator sizes",
+                by_ranks.last_key_value().map(|(last, _)| *last),
+                ranks,
+            )?;
             let by_bytes = self.by_bytes(components, row, level)?;
             by_ranks.insert(ranks, by_bytes);
         }
         Ok(by_ranks)
     }
 
-    fn by_bytes(
-        &mut self,
-        components: &Components,
-        row: &HandedOn,
-        level: u64,
-    ) -> Result<ByBytes, ComponentsError> {
+    fn by_bytes(&mut self, components: &Components, row: &HandedOn, level: u64) -> Result<ByBytes, ComponentsError> {
         let mut by_bytes = ByBytes::new();
         for position in 0..self.number("number of message sizes", 1, MAX_COUNT)? {
             let most = if position == 0 { 0 } else { LONG_MAX };
@@ -231,7 +228,9 @@ impl<'a> Words<'a> {
         match self.words.next() {
             Some((line, word)) => {
                 self.line = line;
-                Err(self.error(format!("`{word}` follows the last rule; the counts before it are too small")))
+                Err(self.error(format!(
+                    "`{word}` follows the last rule; the counts before it are too small"
+                )))
             }
             None => Ok(()),
         }

@@ -57,15 +57,31 @@ fn what_the_library_would_ignore_is_refused() {
     for (from, to, part) in [
         ("1\n7\n", "0\n7\n", "`0` is no number of collectives; allowed: 1 to"),
         ("1\n7\n", "2\n7\n", "the file ends before the collective"),
-        ("1\n7\n", "1\n3\n", "`3` is no collective that is handed on; allowed: allgather (0)"),
+        (
+            "1\n7\n",
+            "1\n3\n",
+            "`3` is no collective that is handed on; allowed: allgather (0)",
+        ),
         ("1\n7\n", "1\nbroadcast\n", "no collective"),
         ("7\n1\n2\n", "7\n1\n3\n", "`3` is no level; allowed: 0 to 2"),
         ("7\n1\n2\n", "7\n0\n2\n", "number of levels"),
-        ("3\n1\n1\n0 han\n", "3\n2\n1\n0 han\n", "communicator size; allowed: 1 to 1"),
+        (
+            "3\n1\n1\n0 han\n",
+            "3\n2\n1\n0 han\n",
+            "communicator size; allowed: 1 to 1",
+        ),
         ("3\n1\n1\n0 han\n", "3\n1\n1\n1 han\n", "message size; allowed: 0 to 0"),
         ("3\n1\n1\n0 han\n", "3\n1\n0\n0 han\n", "number of message sizes"),
-        ("9\n1\n0 han\n", "8\n1\n0 han\n", "communicator sizes must ascend, and 8 follows 8"),
-        ("1048577 han", "512 han", "message sizes must ascend, and 512 follows 65536"),
+        (
+            "9\n1\n0 han\n",
+            "8\n1\n0 han\n",
+            "communicator sizes must ascend, and 8 follows 8",
+        ),
+        (
+            "1048577 han",
+            "512 han",
+            "message sizes must ascend, and 512 follows 65536",
+        ),
         ("tuned", "turned", "`turned` is no component; allowed: self, basic"),
         ("tuned", "3", "no component"),
         ("65536", "065536", "without zeros"),
@@ -79,7 +95,9 @@ fn what_the_library_would_ignore_is_refused() {
         let text = TEXT.replacen(from, to, 1);
         assert_ne!(text, TEXT, "{from}");
         for version in ["4.1.4", "5.0.11"] {
-            let error = ComponentRules::parse(&text, &components(version)).unwrap_err().to_string();
+            let error = ComponentRules::parse(&text, &components(version))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(part), "{version}: {error}");
         }
     }
@@ -94,8 +112,13 @@ fn a_mistake_is_named_with_its_line() {
 #[test]
 fn what_stands_twice_is_refused() {
     let rule = "1 2 1 1 1 0 han";
-    for text in [format!("2 7 {rule} 7 {rule}"), "1 7 2 2 1 1 1 0 han 2 1 1 1 0 han".to_owned()] {
-        let error = ComponentRules::parse(&text, &components("5.0.11")).unwrap_err().to_string();
+    for text in [
+        format!("2 7 {rule} 7 {rule}"),
+        "1 7 2 2 1 1 1 0 han 2 1 1 1 0 han".to_owned(),
+    ] {
+        let error = ComponentRules::parse(&text, &components("5.0.11"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("twice"), "{error}");
     }
 }
@@ -116,7 +139,10 @@ fn a_release_reads_the_words_that_it_has() {
     assert_eq!(rules.lookup(7, 4, 0).unwrap().algorithm.as_deref(), Some("simple"));
     assert_eq!(ComponentRules::parse(&rules.to_text(&new), &new).unwrap(), rules);
     for (text, part) in [
-        ("1 7 1 2 1 1 1 0 han @fast", "`@fast` is no algorithm for bcast; allowed: default, intra"),
+        (
+            "1 7 1 2 1 1 1 0 han @fast",
+            "`@fast` is no algorithm for bcast; allowed: default, intra",
+        ),
         ("1 7 1 2 1 1 1 0 tuned @simple", "none of `tuned`"),
         ("1 7 1 0 1 1 1 0 han", "carries out no level but 2"),
     ] {

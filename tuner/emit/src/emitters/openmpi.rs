@@ -267,7 +267,10 @@ fn steps(emitted: &Emitted) -> Vec<String> {
              ranks alone: do not put it into a login profile.\n\n"
         )
     });
-    [parameters, rules, components, environment].into_iter().flatten().collect()
+    [parameters, rules, components, environment]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[cfg(test)]

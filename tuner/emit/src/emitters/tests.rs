@@ -121,7 +121,12 @@ fn a_choice_by_size_is_refused_where_an_emitter_does_not_say_that_it_carries_the
 #[test]
 fn a_component_and_its_algorithm_are_staged_together() {
     let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
-    let switch = library.components.as_ref().unwrap().switching(Collective::Bcast).unwrap();
+    let switch = library
+        .components
+        .as_ref()
+        .unwrap()
+        .switching(Collective::Bcast)
+        .unwrap();
     let chosen = Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), "3".to_owned()), switch]);
     let selections = Selections::from([((Collective::Bcast, 4096), chosen)]);
     let home = TempDir::new().unwrap();
@@ -150,8 +155,13 @@ fn a_component_and_its_algorithm_are_staged_together() {
         assert_eq!(listed.unwrap().carries, Carries::Components);
         // One mistake, and the library would ignore all of it.
         std::fs::write(directory.join("openmpi-han-rules.conf"), "1 7 1 2 1 2 1 0 han").unwrap();
-        let error = crate::read_back(emitter, installation, &emitted).unwrap_err().to_string();
-        assert!(error.contains("file of components, line 1: `2` is no communicator size"), "{error}");
+        let error = crate::read_back(emitter, installation, &emitted)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("file of components, line 1: `2` is no communicator size"),
+            "{error}"
+        );
     });
 }
 

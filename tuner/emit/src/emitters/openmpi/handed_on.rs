@@ -55,9 +55,18 @@ pub(super) fn read_back(library: &Library, emitted: &Emitted) -> anyhow::Result<
 }
 
 /// The settings of a selection that stand in other files.
-pub(super) fn others(library: &Library, collective: Collective, settings: &[(String, String)]) -> Vec<(String, String)> {
-    let stands_here = |setting: &(String, String)| handed_to(library.components.as_ref(), collective, setting).is_some();
-    settings.iter().filter(|setting| !stands_here(setting)).cloned().collect()
+pub(super) fn others(
+    library: &Library,
+    collective: Collective,
+    settings: &[(String, String)],
+) -> Vec<(String, String)> {
+    let stands_here =
+        |setting: &(String, String)| handed_to(library.components.as_ref(), collective, setting).is_some();
+    settings
+        .iter()
+        .filter(|setting| !stands_here(setting))
+        .cloned()
+        .collect()
 }
 
 /// The component that a setting hands the collective to, if it is such a setting.
@@ -76,11 +85,19 @@ fn rules(components: &Components, parts: &[Part<'_>]) -> ComponentRules {
             let (Selection::Settings(settings), Some(row)) = (selection, components.of(*collective)) else {
                 continue;
             };
-            let mut to = settings.iter().filter_map(|one| handed_to(Some(components), *collective, one));
+            let mut to = settings
+                .iter()
+                .filter_map(|one| handed_to(Some(components), *collective, one));
             let Some(component) = to.next() else { continue };
             let ranks = part.ranks as u64;
             let volumes = range::around(&part.volumes_of(*collective), *bytes);
-            rules.add(row.id, ranks, row.counts.range(volumes, ranks), component, &components.own);
+            rules.add(
+                row.id,
+                ranks,
+                row.counts.range(volumes, ranks),
+                component,
+                &components.own,
+            );
         }
     }
     rules

@@ -80,6 +80,19 @@ impl Components {
         Some((name, number.to_string()))
     }
 
+    /// Settings that choose an algorithm, together with the one without which it is not asked for; `None` where nothing is handed on.
+    #[must_use]
+    pub fn through(
+        &self,
+        collective: Collective,
+        mut settings: Vec<(String, String)>,
+    ) -> Option<Vec<(String, String)>> {
+        let switch = self.switching(collective)?;
+        // The first setting says which algorithm it is, and knobs follow.
+        settings.insert(settings.len().min(1), switch);
+        Some(settings)
+    }
+
     /// The component that a setting hands a collective to; `None` if the setting is another one.
     #[must_use]
     pub fn handed_to(&self, collective: Collective, (name, value): (&str, &str)) -> Option<&str> {
@@ -119,7 +132,11 @@ pub(super) fn problem(components: &Components) -> Option<String> {
             return Some(format!("components.{key} is `{name}`; allowed: {}", known()));
         }
     }
-    if components.switch.as_ref().is_some_and(|name| !name.contains(COLLECTIVE)) {
+    if components
+        .switch
+        .as_ref()
+        .is_some_and(|name| !name.contains(COLLECTIVE))
+    {
         return Some(format!("components.switch must contain {COLLECTIVE}"));
     }
     if components.collectives.is_empty() {
