@@ -53,6 +53,10 @@ fn one_size_of_one_collective_is_handed_on_where_the_gate_would_slow_another() {
         changes(&run),
         ["MPI_Bcast at 4 KiB=bcast_algorithm=2 bcast_component=1"]
     );
+    assert_eq!(
+        run.report.changes[0].file,
+        "openmpi-coll-rules.conf, openmpi-han-rules.conf"
+    );
     assert!(is_mended(&run, BCAST));
     let untouched = cell(&run, ALLGATHER);
     assert_eq!(untouched.before.verdict, Outcome::Holds);

@@ -333,7 +333,7 @@ fn try_in(
     item: &Item,
     candidate: &mut Candidate,
 ) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
-    let mut counted = |session: &mut Session| {
+    let counted = |session: &mut Session| {
         let right = match try_out(session, item, candidate)? {
             Ok(right) => right,
             Err(refusal) => return Ok(Err(refusal)),
