@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use kilter_emit::{Emitted, File};
+use kilter_emit::Emitted;
 use kilter_model::config::guideline::Kind;
-use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::config::library;
+use kilter_model::deployment::Assignment;
 use kilter_model::options::Options;
 use kilter_model::plan::{Plan, Subject};
 use kilter_model::report::{
@@ -83,7 +84,7 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         report.cells.push(cell);
     }
     if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(tuned, emitted, &report.cells);
+        report.changes = changes(tuned, &jobs.site.library, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
@@ -281,8 +282,7 @@ fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
 
-fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
-    let file = |file: File| emitted.files.get(&file).cloned().unwrap_or_default();
+fn changes(tuned: &Tuned, described: &library::Library, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
     let mut changes = Vec::new();
     for assignment in &tuned.deployment.assignments {
         let answered: Vec<&Cell> = cells
@@ -308,11 +308,7 @@ fn changes(tuned: &Tuned, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChan
             kind: selection.kind(),
             name: format!("{} at {}", collective.mpi_name(), format::bytes(*bytes)),
             value: selection.id(),
-            file: file(if matches!(selection, Selection::Settings(_)) {
-                File::Rules
-            } else {
-                File::Profile
-            }),
+            file: emitted.carriers_of(described, *collective, selection),
             why: why(&answered),
             gain: gain(&answered),
             cells: answered.iter().map(|cell| name(cell)).collect(),

@@ -14,6 +14,15 @@ use super::site_file::SiteFile;
 use super::{Emitted, File, announced, comments, environment, read, rules, write};
 use crate::digest::sha256;
 
+/// Files that get a title of comments.
+const TITLED: [File; 5] = [
+    File::Parameters,
+    File::Rules,
+    File::Components,
+    File::Environment,
+    File::Arguments,
+];
+
 /// Completes the staging directory.
 pub(super) fn describe(
     installation: &Installation<'_>,
@@ -24,7 +33,7 @@ pub(super) fn describe(
     let directory = &emitted.directory;
     let mut manifest = of(installation, decisions, site_file, directory);
     let title = manifest.title();
-    for file in [File::Parameters, File::Rules, File::Environment, File::Arguments] {
+    for file in TITLED {
         // Comments are for the formats that have them; only a rules file may have something before them.
         if let Some(name) = emitted.files.get(&file).filter(|name| !name.ends_with(".json")) {
             let text = read(directory, name)?;
@@ -141,6 +150,7 @@ fn carries(name: &str, emitted: &Emitted) -> Carries {
         Some(File::Profile) => Carries::Profile,
         Some(File::Arguments) => Carries::Arguments,
         Some(File::Readme) => Carries::Readme,
+        Some(File::Components) => Carries::Components,
         Some(_) => Carries::Rules,
         None if FORMS.iter().any(|form| form.file == name) => Carries::Form,
         None => Carries::Library,

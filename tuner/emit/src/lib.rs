@@ -4,6 +4,7 @@
 mod announced;
 pub mod apply;
 pub mod command_line;
+pub mod components;
 pub mod decisions;
 mod describe;
 pub mod digest;
@@ -30,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use kilter_algorithms::Collective;
 use kilter_bench::progress::Progress;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Deployment, Selection};
@@ -72,6 +74,25 @@ impl Emitted {
         let file = own.map_or(File::Environment, |(file, _)| *file);
         self.files.get(&file).map_or("", String::as_str)
     }
+
+    /// The names of the files that carry a choice for one size; empty where there are none.
+    #[must_use]
+    pub fn carriers_of(&self, library: &Library, collective: Collective, selection: &Selection) -> String {
+        let carriers = match (selection, &library.components) {
+            (Selection::Settings(settings), Some(components)) => {
+                let is_handed =
+                    |(name, value): &(String, String)| components.handed_to(collective, (name, value)).is_some();
+                let (handed, others): (Vec<_>, Vec<_>) = settings.iter().partition(|one| is_handed(one));
+                let (handed, others) = (!handed.is_empty(), !others.is_empty());
+                vec![(File::Rules, others), (File::Components, handed)]
+            }
+            (Selection::Settings(_), None) => vec![(File::Rules, true)],
+            _ => vec![(File::Profile, true)],
+        };
+        let carriers = carriers.into_iter().filter(|(_, carries)| *carries);
+        let names = carriers.filter_map(|(file, _)| self.files.get(&file).cloned());
+        names.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// The content of a file.
@@ -81,6 +102,8 @@ pub enum File {
     Parameters,
     /// Rules by collective, communicator size and message size.
     Rules,
+    /// Components by collective, communicator size and message size.
+    Components,
     /// Environment of the ranks.
     Environment,
     /// Profile of the drop-in.

@@ -121,6 +121,8 @@ pub enum Carries {
     Parameters,
     /// Rules or a selection by collective, communicator size and message size; named by a parameter or a variable.
     Rules,
+    /// Components by collective, communicator size and message size; named by a parameter.
+    Components,
     /// Environment of the ranks, `NAME='value'` lines.
     Environment,
     /// Profile of the drop-in.

@@ -54,6 +54,9 @@ pub struct Header {
     /// Objects on which the settings of an item act.
     #[serde(default)]
     pub settings: SettingsAct,
+    /// Settings that must hold during an item's calls as well, where the others hold while its communicator is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_on_calls: Vec<String>,
     /// True if the start shall report the processing units of rank 0's host: asking for them takes milliseconds, and memory.
     #[serde(default)]
     pub asks_processing_units: bool,

@@ -33,6 +33,14 @@ pub struct Choice {
     pub contest: Contest,
 }
 
+impl Choice {
+    /// False for a default that holds after all, which needs no fix; without bounds, a contest was asked for.
+    #[must_use]
+    pub fn is_wanted(&self, target: &Target) -> bool {
+        self.chosen.is_some() || self.unfixed_because.is_some() || target.bounds.is_empty()
+    }
+}
+
 /// Chooses. `bounds` are the launch medians of the right sides of the target, in the same launches.
 ///
 /// A candidate fixes the target when its median is within the rule's floor of every bound. Among the fixing candidates those

@@ -94,9 +94,7 @@ const NOT_COMPARED: &str = "the budget ended before algorithms were compared und
 /// The targets that are still looked at, of those that a gate is `wanted` for.
 fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
     let is_open = |(target, choice): &&(Target, Choice)| {
-        // A default that holds after all needs no fix; without bounds, a contest was asked for.
-        let is_unfixed = choice.unfixed_because.is_some() || target.bounds.is_empty();
-        choice.hidden && choice.chosen.is_none() && is_unfixed && wanted(target)
+        choice.hidden && choice.chosen.is_none() && choice.is_wanted(target) && wanted(target)
     };
     let open = choices.iter().filter(is_open);
     open.map(|(target, _)| target.clone()).collect()
@@ -197,7 +195,8 @@ fn hold(
     }
     let (held, of_library): (Vec<Held>, Vec<Held>) = held.into_iter().unzip();
     let (jobs, proofs) = (&context.jobs, &context.proofs);
-    let findings = proof::of_finalists(jobs, proofs, &context.quarantine, &label, under.setup(), &held)?;
+    let setup = (under.setup(), false);
+    let findings = proof::of_finalists(jobs, proofs, &context.quarantine, &label, setup, &held)?;
     let rule = context.site.rule(context.facts.noise_seconds());
     let mut chosen = Vec::new();
     for (held, of_library) in held.iter().zip(&of_library) {

@@ -62,6 +62,8 @@ pub struct Contests<'c, 'a> {
     longest_seconds: RefCell<BTreeMap<String, f64>>,
     /// False if finals go on where the budget has ended.
     heeds_budget: bool,
+    /// True if the library's algorithms alone compete, each with the setting that hands the collective to their component.
+    hands_on: bool,
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -79,6 +81,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             left_behind: RefCell::default(),
             longest_seconds: RefCell::default(),
             heeds_budget: true,
+            hands_on: false,
         }
     }
 
@@ -106,6 +109,12 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
+    /// Lets the library's algorithms alone compete, each with the setting that hands the collective to the component that has them.
+    #[must_use]
+    pub fn handing_on(self) -> Contests<'c, 'a> {
+        Contests { hands_on: true, ..self }
+    }
+
     /// Finds the best candidate for each target, in the order given; stops where the budget ends.
     ///
     /// # Errors
@@ -122,7 +131,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             self.parts.proofs,
             self.parts.quarantine,
             &self.label,
-            &self.setup,
+            (&self.setup, self.hands_on),
             &held,
         )?;
         let rule = self.parts.jobs.site.rule(self.parts.facts.noise_seconds());

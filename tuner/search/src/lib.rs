@@ -2,6 +2,7 @@
 //! renders nothing.
 
 pub mod choose;
+pub mod components;
 pub mod context;
 pub mod correctness;
 pub mod cost_model;

@@ -33,7 +33,7 @@ use crate::quarantine::Quarantine;
 use crate::target::Target;
 
 /// Looks for every held contest that has one of the library's algorithms among its finalists whether choosing acts, by one launch under
-/// `setup`; by the targets' names.
+/// `setup`; by the targets' names. `hands_on`: each algorithm is forced together with the setting that hands the collective to its component.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -42,7 +42,7 @@ pub fn of_finalists(
     proofs: &Proofs,
     quarantine: &Quarantine,
     label: &str,
-    setup: &Setup,
+    (setup, hands_on): (&Setup, bool),
     held: &[Held],
 ) -> anyhow::Result<BTreeMap<String, Finding>> {
     let mut asked: Vec<(&Target, Vec<Selection>, usize)> = Vec::new();
@@ -52,7 +52,7 @@ pub fn of_finalists(
         if finalists.is_empty() {
             continue;
         }
-        let mut selections = forced(&jobs.site, quarantine, &held.target);
+        let mut selections = forced(&jobs.site, quarantine, &held.target, hands_on);
         let count = selections.len();
         let further = finalists.into_iter().filter(|one| !selections[..count].contains(one));
         let further: Vec<Selection> = further.collect();
@@ -160,14 +160,18 @@ pub fn not_carried_out(
 }
 
 /// Every algorithm that the library has for the target and that was not put away.
-fn forced(site: &Site<'_>, quarantine: &Quarantine, target: &Target) -> Vec<Selection> {
+fn forced(site: &Site<'_>, quarantine: &Quarantine, target: &Target, hands_on: bool) -> Vec<Selection> {
     let row = target.collective().and_then(|one| site.library.algorithms_of(one));
     let Some(row) = row.filter(|row| row.at_start.is_none()) else {
         return Vec::new();
     };
+    let settings = |settings| match &site.library.components {
+        Some(components) if hands_on => components.through(row.collective, settings),
+        _ => Some(settings),
+    };
     let choices = row.choices_on(site.options.ranks);
     choices
-        .map(|choice| Selection::Settings(row.settings(choice)))
+        .filter_map(|choice| settings(row.settings(choice)).map(Selection::Settings))
         .filter(|selection| !quarantine.contains(&selection.id()))
         .collect()
 }

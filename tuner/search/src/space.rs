@@ -15,7 +15,7 @@ pub use self::knobs::{Knob, at_point, family, knob_value, knobs, point};
 pub use self::launch::{
     LaunchCandidate, admitting_candidates, launch_candidates, overlap_candidates, own_launch_candidates,
 };
-pub use self::selections::{every, of_plugins, selections};
+pub use self::selections::{every, handed_on, of_plugins, selections};
 pub use self::situation::{Situation, in_situation, with_value};
 use crate::ordered::Scale;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use kilter_profile::{Profile, Table};
 
 use kilter_bench::launch::CommandSpec;
+use kilter_emit::components::ComponentRules;
 use kilter_emit::mca;
 use kilter_emit::mvapich2_conf;
 use kilter_emit::rules::Rules;
@@ -31,6 +32,8 @@ pub(super) struct InForce {
     pub(super) environment: BTreeMap<String, String>,
     /// The library's rules file.
     pub(super) rules: Option<Rules>,
+    /// The file that hands collectives to components.
+    pub(super) components: Option<ComponentRules>,
     /// The profile that the drop-in follows.
     pub(super) profile: Option<Table>,
 }
@@ -110,6 +113,12 @@ impl InForce {
         self.rules = file.and_then(|file| {
             let text = std::fs::read_to_string(file).ok()?;
             Rules::read(&text, library.rules_file.form).ok()
+        });
+        self.components = library.components.as_ref().and_then(|described| {
+            let mut needed = described.parameters.iter();
+            let is_read = needed.all(|(name, value)| self.parameters.get(name) == Some(value));
+            let file = self.parameters.get(&described.filename).filter(|_| is_read)?;
+            ComponentRules::parse(&std::fs::read_to_string(file).ok()?, described).ok()
         });
         let preloaded = self
             .environment

@@ -127,6 +127,25 @@ impl Playing {
         Settings::new(set, &self.description)
     }
 
+    /// True if a setting, or the file of components, hands a call to the component that has the algorithms.
+    fn is_handed_on(&self, settings: &Settings<'_>, collective: Collective, bytes: u64) -> bool {
+        let Some(components) = &self.description.components else {
+            return false;
+        };
+        let Some((row, (name, value))) = components.of(collective).zip(components.switching(collective)) else {
+            return false;
+        };
+        let ranks = self.in_force.ranks as u64;
+        let (size, _) = row.counts.range((bytes, bytes), ranks);
+        let rules = self.in_force.components.as_ref();
+        let by_file = rules.and_then(|rules| rules.lookup(row.id, ranks, size));
+        // A rule of the file wins over the setting.
+        by_file.map_or_else(
+            || settings.value(&name) == value,
+            |to| to.component == components.of_algorithms,
+        )
+    }
+
     /// The library's algorithm that is in force for a call, 0 where it decides by itself; and the knobs that a rule sets along with it.
     fn algorithm(
         &self,
@@ -138,7 +157,7 @@ impl Playing {
         let row = self
             .description
             .algorithms_of(collective)
-            .filter(|_| self.library.admits(settings));
+            .filter(|_| self.library.admits(settings) || self.is_handed_on(settings, collective, bytes));
         let Some(row) = row else { return own };
         let value = settings.value(&row.parameter);
         if let Some(at_start) = row.at_start {

@@ -4,6 +4,7 @@
 
 mod at_start;
 mod budget;
+mod components;
 mod constraints;
 mod emitters;
 mod fixes;

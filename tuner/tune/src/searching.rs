@@ -17,7 +17,7 @@ use kilter_search::findings::Findings;
 use kilter_search::in_job_search::Contests;
 use kilter_search::target::Target;
 use kilter_search::verification::Verification;
-use kilter_search::{gates, settings, startup_algorithms};
+use kilter_search::{components, gates, settings, startup_algorithms};
 
 use crate::following;
 
@@ -107,6 +107,8 @@ fn for_cells(
     let in_force = ledger.in_force();
     let mut choices = Contests::new(context.in_job_search(), &in_force, label).run(&open, &allowed)?;
     if options.parameters {
+        let settings_alone = |target: &Target, kind: FixKind| kind == FixKind::Parameter && allowed(target, kind);
+        components::search(context, label, &in_force, &settings_alone, &mut choices)?;
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }

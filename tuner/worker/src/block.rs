@@ -48,7 +48,7 @@ impl Session {
     fn measure(
         &mut self,
         schedule: &mut Schedule,
-        settings: &[&[(String, String)]],
+        settings: &[settings::Settings],
         run: impl FnMut(usize) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut ranks = Ranks {
@@ -145,10 +145,10 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
     let prepared = begin.elapsed();
 
     let mut schedule = Schedule::new(live.len(), WARM_UPS, block.repetitions, block.seed).of_tried_out();
-    let on_calls: Vec<&[(String, String)]> = match session.header.settings {
-        SettingsAct::OnCalls => live.iter().map(|(item, _)| item.settings.as_slice()).collect(),
-        SettingsAct::OnNewCommunicators => Vec::new(),
-    };
+    let on_calls = live
+        .iter()
+        .map(|(item, _)| settings::during_calls(&session.header, item));
+    let on_calls: Vec<settings::Settings> = on_calls.collect();
     session.measure(&mut schedule, &on_calls, |i| {
         let (item, candidate) = &mut live[i];
         candidate.run().with_context(|| title(&block.id, item))
@@ -333,7 +333,7 @@ fn try_in(
     item: &Item,
     candidate: &mut Candidate,
 ) -> anyhow::Result<Result<Result<(), Fault>, Refusal>> {
-    let mut counted = |session: &mut Session| {
+    let counted = |session: &mut Session| {
         let right = match try_out(session, item, candidate)? {
             Ok(right) => right,
             Err(refusal) => return Ok(Err(refusal)),
@@ -350,7 +350,7 @@ fn try_in(
         Ok(Ok(right))
     };
     match session.header.settings {
-        SettingsAct::OnNewCommunicators => counted(session),
+        SettingsAct::OnNewCommunicators => settings::holding(session, item, counted),
         SettingsAct::OnCalls => {
             let (tried, took) = with_settings(session, block, item, counted)?;
             Ok(match (tried, took) {

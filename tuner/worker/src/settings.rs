@@ -4,6 +4,12 @@
 use anyhow::Context;
 use kilter_mpi::mpit::{ControlVariables, MpitError};
 use kilter_protocol::fault::Fault;
+use kilter_protocol::plan::{Header, Item, SettingsAct};
+
+use crate::session::Session;
+
+/// Names and values.
+pub(crate) type Settings = Vec<(String, String)>;
 
 /// Names and the values they had before, in the order they were written.
 #[derive(Debug, Default)]
@@ -101,18 +107,43 @@ pub(crate) fn restore(variables: &mut ControlVariables, before: Before) -> anyho
     Ok(())
 }
 
+/// The settings of an item that must hold during its calls.
+pub(crate) fn during_calls(header: &Header, item: &Item) -> Settings {
+    let is_held = |name: &String| header.settings == SettingsAct::OnCalls || header.held_on_calls.contains(name);
+    let settings = item.settings.iter().filter(|(name, _)| is_held(name));
+    settings.cloned().collect()
+}
+
+/// Calls `act` while what must hold during the item's calls does. They were written before, when its communicator was made.
+///
+/// # Errors
+/// Those of `act`, or a variable that cannot be written any more.
+pub(crate) fn holding<T>(
+    session: &mut Session,
+    item: &Item,
+    mut act: impl FnMut(&mut Session) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let mut before = Before::default();
+    let settings = during_calls(&session.header, item);
+    let written = write(&mut session.variables, &settings, &mut before);
+    written.context("a setting that an item's calls need")?;
+    let returned = act(session);
+    restore(&mut session.variables, before)?;
+    returned
+}
+
 /// The settings of the item that is being carried out, where they act on calls.
 pub(crate) struct Held<'a> {
     variables: &'a mut ControlVariables,
     /// Settings of each item; none if they hold elsewhere.
-    items: &'a [&'a [(String, String)]],
+    items: &'a [Settings],
     of: Option<usize>,
     before: Before,
 }
 
 impl<'a> Held<'a> {
     /// Holds nothing yet.
-    pub(crate) fn new(variables: &'a mut ControlVariables, items: &'a [&'a [(String, String)]]) -> Held<'a> {
+    pub(crate) fn new(variables: &'a mut ControlVariables, items: &'a [Settings]) -> Held<'a> {
         Held {
             variables,
             items,
@@ -161,7 +192,33 @@ fn is_same(asked: &str, got: &str, items: &[(i32, String)]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_same;
+    use kilter_protocol::plan::{Header, Implementation, Item, SettingsAct};
+    use kilter_protocol::task::Task;
+
+    use super::{during_calls, is_same};
+
+    /// A component's choice acts on calls, and an algorithm's on communicators.
+    #[test]
+    fn a_setting_holds_during_calls_where_it_acts_on_them() {
+        let mut header: Header = serde_json::from_value(serde_json::json!({
+            "v": 1, "root": {"fixed": 0}, "read_variables": [], "read_environment": [],
+            "noise_repetitions": 0, "idle_seconds": 1.0, "held_on_calls": ["component"],
+        }))
+        .unwrap();
+        let pair = |name: &str| (name.to_owned(), "3".to_owned());
+        let item = Item {
+            id: "default".to_owned(),
+            task: Task::of(&"bcast(n)".parse().unwrap()).unwrap(),
+            bytes: 8,
+            implementation: Implementation::Expression {
+                text: "bcast(n)".to_owned(),
+            },
+            settings: vec![pair("algorithm"), pair("component")],
+        };
+        assert_eq!(during_calls(&header, &item), [pair("component")]);
+        header.settings = SettingsAct::OnCalls;
+        assert_eq!(during_calls(&header, &item), item.settings);
+    }
 
     #[test]
     fn values_are_compared_by_meaning() {

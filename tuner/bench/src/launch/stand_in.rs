@@ -43,6 +43,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
             settings: Default::default(),
+            held_on_calls: Vec::new(),
             asks_processing_units: false,
             counters: Vec::new(),
             bits_at: Vec::new(),

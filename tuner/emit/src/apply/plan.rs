@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use kilter_model::config::library::RulesForm;
+use kilter_model::config::library::{self, RulesForm};
 
 use super::Change;
 use super::block::{self, Conflict};
@@ -12,6 +12,7 @@ use super::layout::Layout;
 use super::relocate::Relocation;
 use super::site_rules::{self, Found};
 use super::staged::{Current, Staged};
+use crate::components::ComponentRules;
 use crate::forms::{Exported, FORMS, one_line};
 use crate::manifest::{Carries, Manifest};
 use crate::rules::{Rules, numbers};
@@ -90,6 +91,10 @@ pub fn desired(
                 }
                 0o644
             }
+            Carries::Components => {
+                components(staged, name)?;
+                0o644
+            }
             Carries::Profile => {
                 kilter_profile::Profile::parse_trusting(staged.text(name)?, &staged.path(name))?;
                 0o644
@@ -164,6 +169,16 @@ fn rules(staged: &Staged, name: &str, theirs: &Found) -> anyhow::Result<Option<S
         )));
         numbers::titled(&comments(&title), &text)
     }))
+}
+
+/// Refuses a file of components that its library would ignore; one whose description does not come with Kilter was read when it was written.
+fn components(staged: &Staged, name: &str) -> anyhow::Result<()> {
+    let described = library::load_embedded()?.into_iter();
+    let described = described.filter(|library| library.id == staged.manifest.library.id);
+    for components in described.filter_map(|library| library.components) {
+        ComponentRules::parse(staged.text(name)?, &components).with_context(|| format!("`{}`", staged.path(name)))?;
+    }
+    Ok(())
 }
 
 fn relocation(staged: &Staged, layout: &Layout) -> anyhow::Result<Relocation> {

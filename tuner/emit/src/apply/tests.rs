@@ -168,6 +168,39 @@ fn staged(limit: u64, dropin: bool) -> Staged {
     }
 }
 
+/// The library would ignore the whole file without a word.
+#[test]
+fn a_file_of_components_is_installed_if_its_library_reads_it() {
+    let name = "openmpi-han-rules.conf";
+    let with = |text: &str| {
+        let mut staged = staged(32768, false);
+        staged.manifest.files.push(StagedFile {
+            name: name.to_owned(),
+            carries: Carries::Components,
+            sha256: sha256(text.as_bytes()),
+        });
+        staged.files.insert(name.to_owned(), text.as_bytes().to_vec());
+        let parameters = staged.files.get_mut("openmpi-mca-params.conf").unwrap();
+        parameters.extend(format!("coll_han_dynamic_rules_filename = {STAGING}/{name}\n").into_bytes());
+        staged
+    };
+    let home = Home::new();
+    let Err(error) = home.apply(&with("1 7 1 2 1 2 1 0 han\n"), false) else {
+        panic!("a file that begins with two ranks is installed");
+    };
+    let error = format!("{error:#}");
+    assert!(
+        error.contains(name) && error.contains("`2` is no communicator size"),
+        "{error}"
+    );
+    let text = "1 7 1 2 1 1 1 0 han\n";
+    home.apply(&with(text), false).unwrap().carry_out(None).unwrap();
+    assert_eq!(home.read(&format!("share/openmpi-4.1/{name}")), text);
+    let installed = home.path(&format!("share/openmpi-4.1/{name}")).display().to_string();
+    let line = format!("coll_han_dynamic_rules_filename = {installed}");
+    assert!(home.read(".openmpi/mca-params.conf").lines().any(|other| other == line));
+}
+
 #[test]
 fn all_is_installed_and_names_its_new_place_and_rollback_leaves_nothing() {
     let home = Home::new();

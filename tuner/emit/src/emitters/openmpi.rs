@@ -26,6 +26,7 @@ const fn rules_name(form: RulesForm) -> &'static str {
     }
 }
 
+mod handed_on;
 mod site_file;
 
 pub(super) use site_file::SITE_FILE;
@@ -64,6 +65,9 @@ impl Emitter for OpenMpi {
                 ("coll_tuned_dynamic_rules_filename".to_owned(), path),
             ]);
         }
+        settings
+            .parameters
+            .extend(handed_on::write(installation.library, decisions, emitted)?);
         Ok(settings)
     }
 
@@ -84,6 +88,7 @@ impl Emitter for OpenMpi {
                 installation.version
             );
         }
+        handed_on::read_back(installation.library, emitted)?;
         if let Some(name) = emitted.files.get(&File::Parameters) {
             let mut files = vec![directory.join(name).display().to_string()];
             files.extend(default_parameter_files(installation.mpirun));
@@ -137,9 +142,14 @@ fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<
     let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
     for ((collective, bytes), selection) in part.selections {
         if let Selection::Settings(settings) = selection {
+            // Which component is asked stands in a file of its own, and a rule without an algorithm says nothing.
+            let of_rules = handed_on::others(library, *collective, settings);
+            if of_rules.is_empty() {
+                continue;
+            }
             let row = library.algorithms_of(*collective).with_context(|| none(*collective))?;
             let choices = by_collective.entry(*collective).or_default();
-            choices.push((*bytes, choice(row, settings)?));
+            choices.push((*bytes, choice(row, &of_rules)?));
         }
     }
     let ranks = part.ranks as u64;
@@ -244,6 +254,12 @@ fn steps(emitted: &Emitted) -> Vec<String> {
              without a word, so it must be readable on every node.\n\n"
         )
     });
+    let components = of(File::Components, &|name| {
+        format!(
+            "{name}: which component for which message size, for the component HAN. The parameter file names it by its full\n   \
+             path, as it does the rules, and it must be readable on every node.\n\n"
+        )
+    });
     let environment = of(File::Environment, &|name| {
         format!(
             "{name}: environment of the ranks, `-x NAME=VALUE` for each on the command line, as above.\n   \
@@ -251,7 +267,10 @@ fn steps(emitted: &Emitted) -> Vec<String> {
              ranks alone: do not put it into a login profile.\n\n"
         )
     });
-    [parameters, rules, environment].into_iter().flatten().collect()
+    [parameters, rules, components, environment]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[cfg(test)]

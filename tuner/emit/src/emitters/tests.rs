@@ -117,6 +117,54 @@ fn a_choice_by_size_is_refused_where_an_emitter_does_not_say_that_it_carries_the
     });
 }
 
+/// One collective at one size goes to another component, and there to an algorithm: a file for each, and the parameters that name them.
+#[test]
+fn a_component_and_its_algorithm_are_staged_together() {
+    let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
+    let switch = library
+        .components
+        .as_ref()
+        .unwrap()
+        .switching(Collective::Bcast)
+        .unwrap();
+    let chosen = Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), "3".to_owned()), switch]);
+    let selections = Selections::from([((Collective::Bcast, 4096), chosen)]);
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("emit");
+    with_decision((&library, &selections), &[], |installation, decisions| {
+        let emitter = of(&library).unwrap().unwrap();
+        let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
+        let setup = crate::read_back(emitter, installation, &emitted).unwrap();
+        let names: Vec<&str> = setup.expected.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "eager_limit",
+                "coll_tuned_use_dynamic_rules",
+                "coll_tuned_dynamic_rules_filename",
+                "coll_han_use_dynamic_file_rules",
+                "coll_han_dynamic_rules_filename",
+            ]
+        );
+        let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
+        assert!(read("openmpi-han-rules.conf").contains("\n4096 tuned\n4097 han\n"));
+        assert!(read("openmpi-coll-rules.conf").contains("\n4096 3 0 0\n"));
+        assert!(read("README.txt").contains("openmpi-han-rules.conf: which component"));
+        let manifest = Manifest::parse(&read(manifest::NAME)).unwrap();
+        let listed = manifest.files.iter().find(|file| file.name == "openmpi-han-rules.conf");
+        assert_eq!(listed.unwrap().carries, Carries::Components);
+        // One mistake, and the library would ignore all of it.
+        std::fs::write(directory.join("openmpi-han-rules.conf"), "1 7 1 2 1 2 1 0 han").unwrap();
+        let error = crate::read_back(emitter, installation, &emitted)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("file of components, line 1: `2` is no communicator size"),
+            "{error}"
+        );
+    });
+}
+
 /// The environment wins over the file of parameters.
 #[test]
 fn what_stands_in_the_environment_is_changed_there() {

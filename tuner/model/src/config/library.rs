@@ -9,6 +9,7 @@ use serde::Deserialize;
 mod algorithms;
 pub mod at_start;
 mod check;
+mod components;
 mod constraint;
 mod described;
 mod inherit;
@@ -23,6 +24,7 @@ mod version;
 
 pub use algorithms::{AlgorithmChoice, Algorithms, Column, Knob};
 pub use at_start::{AtStart, Form, Unit};
+pub use components::{Components, ComponentsForm, HandedOn};
 pub use constraint::{AtMost, Broken, Constraint};
 pub use described::Described;
 pub use launcher::Launcher;
@@ -73,6 +75,9 @@ pub struct Library {
     /// Form of its rules files.
     #[serde(default)]
     pub rules_file: RulesFile,
+    /// The file by which a component hands collectives to others, if there is one.
+    #[serde(default)]
+    pub components: Option<Components>,
     /// Counters that show which messages a call sends, if there are any.
     #[serde(default)]
     pub messages: Option<Messages>,

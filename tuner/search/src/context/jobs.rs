@@ -128,6 +128,7 @@ impl<'a> Jobs<'a> {
             sync: self.site.options.sync,
             cache: self.site.options.cache,
             settings: self.site.library.switching.acts,
+            held_on_calls: self.site.library.held_on_calls(),
             asks_processing_units: false,
             counters: setup.counters.clone(),
             bits_at: if compares_bits {

@@ -51,20 +51,32 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// The value of a parameter of the library in the environment of the launcher.
+    fn in_environment(&self, parameter: &str) -> Option<String> {
+        let form = &self.library.launcher.variable;
+        let variable = if form.is_empty() {
+            parameter.to_owned()
+        } else {
+            form.replace("{name}", parameter)
+        };
+        std::env::var(variable).ok()
+    }
+
+    /// True if the site or the user sets a parameter of the library, which need not be described.
+    #[must_use]
+    pub fn sets(&self, parameter: &str) -> bool {
+        let mut site = self.options.site_parameters.iter();
+        site.any(|(name, _)| name == parameter) || self.in_environment(parameter).is_some()
+    }
+
     /// Settings of the site and the user before anything is tried: the environment that ranks had then, parameters in the environment of
     /// this process, which the library's launcher hands on, and options. Last ones win.
     #[must_use]
     pub fn set_by_site(&self) -> Vec<(String, String)> {
         let mut set: Vec<(String, String)> = self.said.borrow().environment.clone().into_iter().collect();
-        let form = &self.library.launcher.variable;
         let rows = self.library.parameters.iter().filter(|row| !row.environment);
         for row in rows {
-            let variable = if form.is_empty() {
-                row.name.clone()
-            } else {
-                form.replace("{name}", &row.name)
-            };
-            set.extend(std::env::var(variable).ok().map(|value| (row.name.clone(), value)));
+            set.extend(self.in_environment(&row.name).map(|value| (row.name.clone(), value)));
         }
         set.extend(self.options.site_parameters.iter().cloned());
         set.extend(self.options.site_environment.iter().cloned());

@@ -20,8 +20,13 @@ impl Contests<'_, '_> {
         let parts = self.parts;
         let one_node = !parts.jobs.site.options.place().several_nodes;
         let (library, ranks) = (&parts.jobs.site.library, parts.jobs.site.options.ranks);
-        let mut all = space::selections(library, target, ranks, one_node);
-        all.extend(space::of_plugins(library, parts.plugins, target, ranks, one_node));
+        let mut all = if self.hands_on {
+            space::handed_on(library, target, ranks, one_node)
+        } else {
+            let own = space::selections(library, target, ranks, one_node);
+            let plugins = space::of_plugins(library, parts.plugins, target, ranks, one_node);
+            [own, plugins].concat()
+        };
         all.retain(|one| kinds(target, one.kind()) && parts.jobs.site.options.limits.asks_for(one));
         self.proven(self.allowed(target, all))
     }

@@ -56,6 +56,22 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     selections
 }
 
+/// The library's algorithms for this target, each together with the setting that hands the collective to the component that has them; and that
+/// setting alone, which leaves the algorithm to this component. Nothing where no component hands it on.
+#[must_use]
+pub fn handed_on(library: &Library, target: &Target, ranks: usize, one_node: bool) -> Vec<Selection> {
+    let Some((components, collective)) = library.components.as_ref().zip(target.collective()) else {
+        return Vec::new();
+    };
+    let through = |settings| components.through(collective, settings).map(Selection::Settings);
+    let all = selections(library, target, ranks, one_node).into_iter();
+    let algorithms = all.filter_map(|one| match one {
+        Selection::Settings(settings) => through(settings),
+        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
+    });
+    through(Vec::new()).into_iter().chain(algorithms).collect()
+}
+
 /// Candidates from the user's plugins for this target, on the same grid.
 #[must_use]
 pub fn of_plugins(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Algorithms, Constraint, ForOverlap, Library, Messages, Parameter, Value, rules_file, shares};
+use super::{Algorithms, Constraint, ForOverlap, Library, Messages, Parameter, Value, components, rules_file, shares};
 
 /// First mistake, with its key and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
@@ -15,6 +15,7 @@ pub(super) fn problem(library: &Library) -> Option<String> {
         })
         .or_else(|| twice("rules_id", library.algorithms.iter().filter_map(|row| row.rules_id)))
         .or_else(|| rules_file::problem(&library.rules_file))
+        .or_else(|| library.components.as_ref().and_then(components::problem))
         .or_else(|| library.algorithms.iter().find_map(algorithms))
         .or_else(|| library.messages.as_ref().and_then(messages))
         .or_else(|| twice("parameter", library.parameters.iter().map(|row| row.name.as_str())))
