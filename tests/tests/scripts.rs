@@ -117,41 +117,44 @@ impl Machine {
     }
 }
 
-/// On a cluster `mpicc` is that of the module that is loaded now.
-fn a_build_for_another_library_leaves_the_first_one_to_its_compiler() {
+/// `scripts/build` with a cargo that notes the compiler, the target directory and what the linker is told. On a cluster `mpicc` is that of the module
+/// that is loaded now.
+fn builds_for_libraries_of_modules_keep_to_their_compilers_and_find_their_libraries() {
     let directory = tempfile::tempdir().unwrap();
     let (bin, release) = (directory.path().join("bin"), directory.path().join("target/release"));
     fs::create_dir_all(&bin).unwrap();
     fs::create_dir_all(&release).unwrap();
     let log = directory.path().join("called");
+    let note = format!(
+        "{{ echo \"$MPICC $CARGO_TARGET_DIR\"; grep -o 'rpath.*' \"$(command -v cc)\"; }} >> '{}'\ntrue",
+        log.display()
+    );
     for (path, script) in [
-        (
-            bin.join("cargo"),
-            format!("echo \"$MPICC $CARGO_TARGET_DIR\" >> '{}'", log.display()),
-        ),
-        (bin.join("mpicc.openmpi"), "echo cc -lmpi".to_owned()),
-        (bin.join("mpicc-of-now"), "echo cc -lmpi".to_owned()),
-        (release.join("kilter-worker"), String::new()),
+        (bin.join("cargo"), note.as_str()),
+        // A linker in which nothing of the kind stands.
+        (bin.join("cc"), ""),
+        (bin.join("mpicc.openmpi"), "echo cc -L/usr/lib/openmpi -lmpi"),
+        (bin.join("mpicc-first"), "echo cc -L/apps/openmpi/lib -lmpi"),
+        (bin.join("mpicc-second"), "echo cc -L/apps/mpich/lib -lmpi"),
+        (release.join("kilter-worker"), ""),
     ] {
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     }
-    fs::write(release.join("mpi-compiler"), "/apps/openmpi/bin/mpicc gcc -lmpi\n").unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let now = bin.join("mpicc-of-now").display().to_string();
     let target = directory.path().join("target").display().to_string();
-    let mut build = Command::new(root().join("scripts/build"));
-    let build = build.args(["--mpi", "mpich-4.2"]).env_remove("KILTER_CARGO_PROFILE");
-    run(
-        build
-            .env("PATH", path)
-            .env("MPICC", &now)
-            .env("CARGO_TARGET_DIR", &target),
-        &[0],
-    );
+    let [first, second] = ["mpicc-first", "mpicc-second"].map(|name| bin.join(name).display().to_string());
+    for (compiler, arguments) in [(&first, &[][..]), (&second, &["--mpi", "mpich-4.2"])] {
+        let mut build = Command::new(root().join("scripts/build"));
+        let build = build.args(arguments).env_remove("KILTER_CARGO_PROFILE");
+        let build = build.env("PATH", &path).env("CARGO_TARGET_DIR", &target);
+        run(build.env("MPICC", compiler), &[0]);
+    }
     assert_eq!(
         fs::read_to_string(log).unwrap(),
-        format!("/apps/openmpi/bin/mpicc {target}\n{now} {target}/mpi/mpich-4.2\n")
+        format!(
+            "{first} {target}\nrpath\\,/apps/openmpi/lib\n{first} {target}\n{second} {target}/mpi/mpich-4.2\nrpath\\,/apps/mpich/lib\n"
+        )
     );
 }
 
@@ -231,7 +234,7 @@ fn setup_says_what_it_cannot_bring_on_other_systems() {
 kilter_tests::cases![
     licences_fit_and_no_crate_is_there_twice_without_a_reason,
     help_is_the_comment_at_the_head,
-    a_build_for_another_library_leaves_the_first_one_to_its_compiler,
+    builds_for_libraries_of_modules_keep_to_their_compilers_and_find_their_libraries,
     setup_installs_with_dnf_and_with_zypper_where_it_may,
     setup_says_without_root_what_an_administrator_or_spack_installs,
     setup_says_what_it_cannot_bring_on_other_systems,

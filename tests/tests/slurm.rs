@@ -23,24 +23,27 @@ impl VirtualSlurm<'_> {
         command
     }
 
-    /// A check of one cell in an allocation of all nodes, into `out`.
-    fn check(&self, out: &Path, words: &[&str]) {
-        let mut check = kilter("check", out);
-        check
-            .args(["--mpirun", "mpirun.openmpi", "--guidelines", "GL8", "--sizes", "4096"])
-            .args(["--min-repetitions", "5", "--max-repetitions", "10", "--launches", "2"])
-            .args(words);
-        let mut inside = self.command(&["run"]);
-        inside.arg(check.get_program()).args(check.get_args());
+    /// `words` with the environment of the check, in its directory.
+    fn with(&self, words: &[&str], check: &Command) -> Command {
+        let mut command = self.command(words);
+        command.current_dir(self.directory);
         for (name, value) in check.get_envs() {
             match value {
-                Some(value) => inside.env(name, value),
-                None => inside.env_remove(name),
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
             };
         }
-        let output = run(&mut inside, &[0, 1]);
-        println!("{}", String::from_utf8_lossy(&output.stderr));
+        command
     }
+}
+
+/// A check of one cell, into `out`.
+fn check(out: &Path) -> Command {
+    let mut check = kilter("check", out);
+    check
+        .args(["--mpirun", "mpirun.openmpi", "--guidelines", "GL8", "--sizes", "4096"])
+        .args(["--min-repetitions", "5", "--max-repetitions", "10", "--launches", "2"]);
+    check
 }
 
 impl Drop for VirtualSlurm<'_> {
@@ -76,20 +79,34 @@ fn hosts_and_layouts_are_found_in_an_allocation() {
     run(&mut slurm.command(&["start", "--cluster", "2"]), &[0]);
     // Told nothing: a rank on each host, and one on each CPU. Where ranks lie otherwise, the command fails.
     let out = directory.path().join("found");
-    slurm.check(&out, &[]);
+    let command = check(&out);
+    let mut inside = slurm.with(&["run"], &command);
+    inside.arg(command.get_program()).args(command.get_args());
+    run(&mut inside, &[0, 1]);
     for (layout, ranks, per_node) in [("2x1", 2, 1), ("2x2", 4, 2)] {
         let launch = launch(&out.join(layout), ranks);
         assert!(launch.contains(&format!("--map-by ppr:{per_node}:node")), "{launch}");
         assert!(!launch.contains("--oversubscribe"), "{launch}");
     }
-    // The same ranks, started by srun.
-    let out = directory.path().join("srun");
-    slurm.check(&out, &["--launcher", "slurm", "-n", "2", "--quiet"]);
-    let launch = launch(&out, 2);
-    assert!(
-        launch.contains("srun ") && launch.contains("--nodes 2 --ntasks-per-node 1 --ntasks 2"),
-        "{launch}"
+    // The same from outside, by a batch script that asks for whole hosts; srun starts the ranks.
+    let out = directory.path().join("batch");
+    let command = check(&out);
+    let mut batch = Command::new(command.get_program());
+    batch
+        .args(["batch", "slurm", "--nodes", "2", "--minutes", "4", "--"])
+        .args(command.get_args());
+    let script = directory.path().join("kilter.sbatch");
+    std::fs::write(&script, run(&mut batch, &[0]).stdout).unwrap();
+    let submitted = run(
+        &mut slurm.with(&["submit", script.to_str().unwrap()], &command),
+        &[0, 1],
     );
+    println!("{}", String::from_utf8_lossy(&submitted.stderr));
+    for (layout, ranks, per_node) in [("2x1", 2, 1), ("2x2", 4, 2)] {
+        let launch = launch(&out.join(layout), ranks);
+        let wanted = format!("--nodes 2 --ntasks-per-node {per_node} --ntasks {ranks}");
+        assert!(launch.contains("srun ") && launch.contains(&wanted), "{launch}");
+    }
 }
 
 kilter_tests::cases![hosts_and_layouts_are_found_in_an_allocation,];
