@@ -1,5 +1,5 @@
 //! The library that the ranks of jobs run with. A launcher's version line is a hint: where it fits a description, and a build of Kilter whose
-//! worker names the same library, that is it. Else the worker is started and asked ([`trial`](super::trial)), and what its ranks say decides.
+//! worker names the same library, that is it. Else the worker is started and asked ([`trial`]), and what its ranks say decides.
 
 use std::path::Path;
 use std::time::Duration;

@@ -501,7 +501,7 @@ fn mistakes_in_what_is_said_of_rows_are_named() {
         (
             "verified = { rows = \"source\"",
             "verified = { row = \"source\"",
-            "unknown field `row`, expected one of `rows`, `run`",
+            "unknown field `row`, expected one of `rows`, `against`, `run`",
         ),
         (
             "documentation = [\"MALLOC_MMAP_THRESHOLD_\"]",
