@@ -71,6 +71,7 @@ impl Job {
             sync: Synchronisation::Auto,
             cache: Cache::Warm,
             settings: Default::default(),
+            held_on_calls: Vec::new(),
             asks_processing_units: false,
             counters: Vec::new(),
             bits_at: Vec::new(),

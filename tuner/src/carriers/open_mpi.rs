@@ -1,4 +1,4 @@
-//! Open MPI's words under `pml_base_verbose`, `mtl_base_verbose` and `bml_base_verbose`:
+//! Open MPI's words under `pml_base_verbose`, `mtl_base_verbose` and `btl_base_verbose`:
 //!
 //! ```text
 //! [host:123] select: component ucx selected

@@ -151,9 +151,9 @@ pub fn all(options: &Options) -> Facts {
     facts.printed = printed(options, &library, &version);
     match ask(options, &library, &programs) {
         Ok(machine) => {
-            facts.add(machine, &library);
             // A job that starts once and not under other settings leaves the check without an answer.
             facts.carriers = carriers::ask(options, &library, &programs).unwrap_or_default();
+            facts.add(machine, &library);
             facts.transports_printed = printed_by_transports(&library, &facts.carriers);
         }
         Err(error) => facts.problem = problem("hosts", &error),
@@ -213,8 +213,12 @@ impl Facts {
     /// Adds a job's report. Its hosts replace this machine, which keeps its own facts if it is one of them.
     fn add(&mut self, mut machine: Machine, library: &Library) {
         let one_host = machine.hosts.len() <= 1;
+        let in_use = match self.carriers.as_slice() {
+            [] => library.transports.on(one_host),
+            said => said,
+        };
         self.described = library
-            .described(library.transports.on(one_host))
+            .described(in_use)
             .into_iter()
             .map(|described| {
                 let reported = machine.variables.get(&described.name).cloned();
