@@ -57,7 +57,14 @@ pub(super) fn counted<'c>(
         .and_then(|outcomes| Ok((outcomes, session.start()?)));
     match measured {
         Ok((outcomes, start)) => {
-            session.finish()?;
+            match session.finish() {
+                Ok(_) => {}
+                // Counted is counted: Open MPI 5.0.11 under HAN may crash, or hang, when it frees its communicators.
+                Err(SessionError::Job(failure)) => jobs.progress.note(&format!(
+                    "the launch that counted messages did not end in order, after it had counted all: {failure}"
+                )),
+                Err(error) => return Err(error.into()),
+            }
             if let Err(error) = jobs.site.confirm(&setup, &start) {
                 let why = Uncounted::NotSet(format!("{error:#}"));
                 // What else the launch has may fail as well, and says nothing of other launches.
