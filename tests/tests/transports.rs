@@ -22,7 +22,7 @@ const UCX: [&str; 10] = [
 
 /// Says of Open MPI's directory of components if it has this one.
 fn is_built(component: &str) -> bool {
-    let listed = std::process::Command::new("ompi_info").output();
+    let listed = with_all(&mut std::process::Command::new("ompi_info")).output();
     listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(component))
 }
 
