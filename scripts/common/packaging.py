@@ -18,7 +18,7 @@ NOTE = "Written by scripts/package: change what it is written from, not this."
 # The generation of EasyBuild's toolchains whose Rust and Clang are named in the table.
 TOOLCHAIN = ("gompi", "2025b")
 
-# What is needed to build; libraries of MPI are the site's choice.
+# Needs of the build; libraries of MPI are the site's choice.
 BUILD = ["compiler", "libclang", "clang-headers", "pkg-config", "python", "rust"]
 
 SPEC = """\

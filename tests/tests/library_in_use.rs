@@ -29,7 +29,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a check with the worker of this build said, and how it launched jobs. The parameter reads back from the ranks, or the check fails.
+/// The words of a check with the worker of this build, and how it launched jobs. The parameter reads back from the ranks, or the check fails.
 fn checked(launcher: &Path, says: &str, form: &str) -> (String, String) {
     let out = tempfile::tempdir().unwrap();
     let libexec = build();

@@ -15,7 +15,7 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// What Python prints for a program and arguments.
+/// Output of Python for a program and arguments.
 fn python(program: &str, arguments: &[&Path]) -> String {
     let output = run(Command::new("python3").arg("-c").arg(program).args(arguments), &[0]);
     String::from_utf8_lossy(&output.stdout).into_owned()

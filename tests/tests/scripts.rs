@@ -197,7 +197,7 @@ fn setup_says_without_root_what_an_administrator_or_spack_installs() {
     ] {
         assert!(said.contains(words), "{said}");
     }
-    // What modules bring counts: a compiler, a library's mpicc, and libclang where llvm-config says.
+    // Modules bring what counts as well: a compiler, a library's mpicc, and libclang where llvm-config says.
     for program in ["cc", "mpicc", "pkg-config"] {
         machine.has(program, "");
     }

@@ -26,7 +26,7 @@ fn is_built(component: &str) -> bool {
     listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(component))
 }
 
-/// What the doctor says, by check.
+/// The doctor's words, by check.
 fn doctor(arguments: &[&str]) -> BTreeMap<String, String> {
     let out = tempfile::tempdir().unwrap();
     let mut doctor = kilter("doctor", out.path());

@@ -304,7 +304,7 @@ fn code(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// What is wrong with the options of these words behind `kilter`; words behind `--` may be a command once more.
+/// Mistakes in the options of these words behind `kilter`; words behind `--` may be a command once more.
 fn wrong_options(words: &[&str]) -> Vec<String> {
     let mut command = &Cli::command();
     let mut wrong = Vec::new();
@@ -351,7 +351,7 @@ fn commands(line: &str) -> Vec<(&str, Vec<&str>)> {
     places.map(|at| (words[at], behind(at))).collect()
 }
 
-/// What somebody types from a page has to exist: subcommands' options by the command line's own description, scripts by their files, and their
+/// A command that somebody types from a page has to exist: subcommands' options by the command line's own description, scripts by their files, and their
 /// options by what they say of themselves.
 #[test]
 fn every_command_on_a_page_has_its_options() {

@@ -89,7 +89,7 @@ impl Programs {
     ) -> Result<Programs, ProgramsError> {
         let by_name = Programs::by_name(libexec, own, (library, version), launcher);
         let is_decided = by_name.as_ref().is_ok_and(|found| found.lie_beside(launcher));
-        // What is launched of a simulator is not the worker that says what it was built for.
+        // A simulator launches another file than the worker that says what it was built for.
         if is_decided || libexec.is_some() || library.launcher.program.is_some() {
             return by_name;
         }

@@ -36,7 +36,7 @@ pub struct InUse {
 pub struct Remark {
     /// True if the launcher names another library; false if no description fits what it says.
     pub contradicts: bool,
-    /// What launcher and ranks say, and what follows.
+    /// The words of launcher and ranks, and what follows from them.
     pub text: String,
 }
 
@@ -146,7 +146,7 @@ pub fn of_command(launcher: &Path, libexec: Option<&Path>, own: &Path) -> anyhow
             launcher.display()
         )
     })?;
-    // How it hands variables to ranks is not known: they are put into its own environment.
+    // Its way of handing variables to ranks is not known: they are put into its own environment.
     library.launcher.environment.clear();
     Ok((library, programs))
 }

@@ -32,7 +32,7 @@ fn directory(programs: &Programs) -> String {
         .to_string()
 }
 
-/// What is known before the worker is started.
+/// Facts that are known before the worker is started.
 pub(super) struct Trial<'a> {
     pub(super) options: &'a Options,
     /// The launcher's version line.

@@ -123,7 +123,7 @@ fn a_part_of_a_bound_that_becomes_faster_leaves_behind_as_well() {
     assert_eq!(cell(&run, "GL12 allreduce 4096").before.verdict, Outcome::Holds);
 }
 
-/// What has no algorithm that keeps up is said to be slower than its bound, and why.
+/// A collective without an algorithm that keeps up is said to be slower than its bound, and why.
 #[test]
 fn what_is_left_behind_for_good_says_why() {
     let library = faster_than_reduce(|call| call.algorithm == 2).cost("reduce", |call, seconds| {

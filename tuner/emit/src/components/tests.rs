@@ -1,4 +1,4 @@
-//! What is written is read as it was meant, and what the library would ignore is refused.
+//! A written file is read as it was meant, and one that the library would ignore is refused.
 
 use kilter_model::config::library::find_for;
 

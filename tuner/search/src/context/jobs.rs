@@ -49,7 +49,7 @@ pub struct Jobs<'a> {
     pub bench: Box<dyn Bench>,
     /// The jobs that are over.
     pub watch: Watch,
-    /// What ends a job by itself.
+    /// Items that end a job by themselves.
     broken: Broken,
     /// Results of the untouched library for random doubles, where the options ask for the same.
     reference: Reference,

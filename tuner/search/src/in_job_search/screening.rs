@@ -45,7 +45,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             .progress
             .phase("screen candidates", targets.len() as u64);
         for (target, field) in targets.iter().zip(fields) {
-            // What is screened and has no final was screened for nothing.
+            // A target that is screened and has no final was screened for nothing.
             let known = || finals.iter().map(|(target, _)| target);
             if !self.has_time_for(known()) || self.parts.jobs.budget.search_exhausted(0.0) {
                 self.parts

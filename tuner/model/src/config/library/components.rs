@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{Library, Unit};
 
-/// What stands for the collective's name in `switch`.
+/// The placeholder of the collective's name in `switch`.
 const COLLECTIVE: &str = "{collective}";
 
 /// A file that hands collectives to components.
