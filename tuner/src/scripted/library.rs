@@ -53,6 +53,7 @@ pub struct ScriptedLibrary {
     pub(super) verified_rows: BTreeMap<String, RowEnds>,
     pub(super) plugin: Option<Rows>,
     pub(super) other_cores: Option<f64>,
+    pub(super) shown_every: Option<Box<dyn Fn(f64) -> f64>>,
     pub(super) said: Option<String>,
 }
 
@@ -112,6 +113,7 @@ impl ScriptedLibrary {
             verified_rows: BTreeMap::new(),
             plugin: None,
             other_cores: None,
+            shown_every: None,
             said: None,
         }
     }
@@ -288,6 +290,13 @@ impl ScriptedLibrary {
     #[must_use]
     pub fn beside_others(mut self, cores: f64) -> ScriptedLibrary {
         self.other_cores = Some(cores);
+        self
+    }
+
+    /// Reports of jobs become visible at intervals of these seconds, by the seconds since the clock's start.
+    #[must_use]
+    pub fn shows_reports_every(mut self, interval: impl Fn(f64) -> f64 + 'static) -> ScriptedLibrary {
+        self.shown_every = Some(Box::new(interval));
         self
     }
 

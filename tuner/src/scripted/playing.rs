@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use kilter_algorithms::{Collective, mockup};
 use kilter_protocol::cpus::ProcessingUnits;
@@ -52,6 +53,13 @@ impl Script for Jobs {
         let left = self.library.failing_verifiers.get();
         self.library.failing_verifiers.set(left.saturating_sub(1));
         left == 0
+    }
+
+    fn shows_reports_every(&self, elapsed: Duration) -> Duration {
+        let interval = self.library.shown_every.as_ref();
+        interval.map_or(Duration::ZERO, |interval| {
+            Duration::from_secs_f64(interval(elapsed.as_secs_f64()))
+        })
     }
 
     fn verified(&self, row: &str) -> RowEnds {

@@ -57,3 +57,30 @@ fn a_rule_that_the_library_does_not_follow_is_taken_back_and_another_fix_found()
     assert!(is_mended(&run, SLOW));
     warning(&run, "`reduce_algorithm=2` is taken back");
 }
+
+/// A network file system shows what a job has written at intervals: first of 15 s, and later of 40 s, which is longer than a job may be silent.
+#[test]
+fn a_job_whose_words_come_late_is_not_ended() {
+    let library = |late: f64| {
+        slow_reduce(|call| call.algorithm == 2)
+            .slower(5_000_000.0)
+            .shows_reports_every(move |elapsed| if elapsed < 200.0 { 15.0 } else { late })
+    };
+    let arguments = "--guidelines GL8 --sizes 4096 --only parameters --budget 100000";
+    let prompt = tune(library(0.0), arguments);
+    let late = tune(library(40.0), arguments);
+    assert_eq!(changes(&late), changes(&prompt));
+    assert_eq!(changes(&late), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+    assert!(quarantined(&late).is_empty(), "{:?}", quarantined(&late));
+}
+
+/// A job that has ended its words is ended, whatever the file system did before.
+#[test]
+fn a_job_that_hangs_is_ended_beside_a_late_file_system_too() {
+    let library = slow_reduce(|call| call.algorithm == 2)
+        .slower(5_000_000.0)
+        .hangs(|call| call.algorithm == 1)
+        .shows_reports_every(|_| 15.0);
+    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters --budget 100000");
+    assert!(quarantined(&run).contains(&("reduce_algorithm=1", "hung")));
+}

@@ -61,18 +61,17 @@ pub fn anew(path: &Path) -> std::io::Result<File> {
     File::options().append(true).create_new(true).open(path)
 }
 
-/// The plan file; each line arrives whole.
+/// The plan file; each line arrives whole. It is closed behind each question, since only that hands it to other hosts on a network file system.
 #[derive(Debug)]
 pub(super) struct PlanFile {
     path: PathBuf,
-    file: File,
 }
 
 impl PlanFile {
     pub(super) fn create(path: &Path) -> Result<PlanFile, SessionError> {
+        anew(path).and_then(close).map_err(io_error("write", path))?;
         Ok(PlanFile {
             path: path.to_path_buf(),
-            file: anew(path).map_err(io_error("write", path))?,
         })
     }
 
@@ -84,9 +83,29 @@ impl PlanFile {
             text.push_str(&line);
             text.push('\n');
         }
-        self.file
-            .write_all(text.as_bytes())
+        let mut file = File::options()
+            .append(true)
+            .open(&self.path)
+            .map_err(io_error("write", &self.path))?;
+        file.write_all(text.as_bytes())
+            .and_then(|()| close(file))
             .map_err(io_error("write", &self.path))
+    }
+}
+
+/// Closes a file, with the error that a full or broken network file system has only then.
+fn close(file: File) -> std::io::Result<()> {
+    nix::unistd::close(file).map_err(Into::into)
+}
+
+/// Seconds for which a host may go by what it knew of a file in this directory: the longest time of attributes on NFS and SMB, and none where the file
+/// system is this host's own or keeps hosts coherent.
+pub(super) fn seconds_of_caches(directory: &Path) -> f64 {
+    const ATTRIBUTES_SECONDS: f64 = 60.0;
+    let of_network = [nix::sys::statfs::NFS_SUPER_MAGIC, nix::sys::statfs::SMB_SUPER_MAGIC];
+    match nix::sys::statfs::statfs(directory) {
+        Ok(found) if of_network.contains(&found.filesystem_type()) => ATTRIBUTES_SECONDS,
+        _ => 0.0,
     }
 }
 

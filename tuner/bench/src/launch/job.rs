@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use kilter_protocol::plan::{Block, PlanLine};
+use kilter_protocol::report::Event;
 
 use self::ending::Failure;
 use super::bench::{Bench, Clock, Started};
@@ -34,6 +35,15 @@ const LEAST_TIME: Duration = if cfg!(test) {
 /// Time after which a block is no longer waited for, once its job was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Interval at which a worker promises signs of life.
+const HEARTBEAT_SECONDS: f64 = 1.0;
+
+/// A longer silence is no file system's: this host may have slept.
+const MOST_LATE_SECONDS: f64 = 120.0;
+
+/// A file system that held lines back so long may do so for twice as long the next time.
+const LATE_TIMES: f64 = 2.0;
+
 /// Block id under which a failure is stored for which no block is to blame.
 pub(super) const END: &str = "(end of job)";
 
@@ -57,6 +67,8 @@ pub(super) struct Job {
     /// Time at which it was told so.
     told_to_end: Option<Instant>,
     last_life: Instant,
+    /// Seconds for which the file system has kept lines of a healthy job back, or may do so.
+    late_seconds: f64,
     /// True once the plan's end was written.
     closing: bool,
     /// True once the record is closed and nothing runs any more.
@@ -115,6 +127,7 @@ impl Job {
         plan.append(&[PlanLine::Header(spec.header.clone())])?;
         let log = files::anew(&paths.log).map_err(io_error("write", &paths.log))?;
         tracing::debug!(key = spec.key, attempt, "{command}");
+        let late_seconds = files::seconds_of_caches(&directory);
         let load = bench.load();
         let process = bench.start(&command, &record.tag, log)?;
         let clock = bench.clock();
@@ -134,6 +147,7 @@ impl Job {
             told_to_end: None,
             started: now,
             last_life: now,
+            late_seconds,
             closing: false,
             stopped: false,
             interrupt,
@@ -173,6 +187,7 @@ impl Job {
         let lines = self.follower.lines()?;
         let news = !lines.is_empty();
         if news {
+            self.heed_delay(&lines);
             self.ledger.record.together()?;
             let taken = self.take(lines, progress);
             // Lines taken before an error are stored, too.
@@ -238,6 +253,20 @@ impl Job {
         Ok(())
     }
 
+    /// Learns how long the file system keeps lines back. Signs of life are written every second: several that come at once were held for as long, and
+    /// a silence of that length says nothing of the job.
+    fn heed_delay(&mut self, lines: &[Line]) {
+        let beats = lines.iter().filter(|line| line.event == Event::Heartbeat).count();
+        let silent = self.clock.since(self.last_life).as_secs_f64();
+        let held = silent.min(HEARTBEAT_SECONDS * beats.saturating_sub(1) as f64);
+        self.late_seconds = self.late_seconds.max(held.min(MOST_LATE_SECONDS));
+    }
+
+    /// Seconds of silence after which a job hangs.
+    fn silence_seconds(&self) -> f64 {
+        self.limits.stall_seconds + LATE_TIMES * self.late_seconds
+    }
+
     /// Follows the report until `satisfied` returns true.
     pub(super) fn wait_until(
         &mut self,
@@ -275,10 +304,11 @@ impl Job {
             if ended {
                 return Err(self.fail(Failure::Ended).into());
             } else if self.ledger.start.is_none() {
-                if self.clock.since(self.started).as_secs_f64() > self.limits.start_seconds {
+                let limit = self.limits.start_seconds + LATE_TIMES * self.late_seconds;
+                if self.clock.since(self.started).as_secs_f64() > limit {
                     return Err(self.fail(Failure::NoStart).into());
                 }
-            } else if seconds_silent > self.limits.stall_seconds {
+            } else if seconds_silent > self.silence_seconds() {
                 return Err(self.fail(Failure::Silent).into());
             }
             self.clock.sleep(pause);

@@ -93,7 +93,7 @@ impl Job {
         place.log_tail = files::tail(&self.paths.log);
         let failure = match how {
             Failure::Silent => JobFailure::Hung {
-                seconds: self.limits.stall_seconds,
+                seconds: self.silence_seconds().round(),
                 place,
             },
             Failure::Ended if started => JobFailure::Crashed {

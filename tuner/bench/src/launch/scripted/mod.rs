@@ -10,6 +10,7 @@ mod verifier;
 use std::fmt;
 use std::fs::File;
 use std::rc::Rc;
+use std::time::Duration;
 
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Header, Item};
@@ -31,6 +32,11 @@ pub trait Script: fmt::Debug {
     /// True if a job of `kilter-verify` starts; else it ends at once, without a word.
     fn verifier_starts(&self) -> bool {
         true
+    }
+
+    /// Interval at which what jobs report becomes visible, at this time since the clock's start: that of a file system which goes by what it knew.
+    fn shows_reports_every(&self, _elapsed: Duration) -> Duration {
+        Duration::ZERO
     }
 
     /// Behaviour of a row of a plugin in the correctness matrix.

@@ -86,6 +86,9 @@ pub(super) struct Player {
     over: Instant,
     /// Number of lines of the plan that were read.
     read: usize,
+    /// Lines of the report that nobody sees yet, and when what was written last became visible.
+    hidden: Vec<String>,
+    shown: Instant,
     /// True if the job says nothing any more.
     is_silent: bool,
     /// Calls that the drop-in carried out, by implementation.
@@ -105,6 +108,8 @@ impl Player {
             script,
             noise,
             over: clock.now(),
+            hidden: Vec::new(),
+            shown: clock.now(),
             clock,
             files,
             name,
@@ -154,8 +159,25 @@ impl Player {
         self.due.push_back((self.clock.now() + FINISH, Due::Ends(1 << 8)));
     }
 
-    /// Carries out all events that are due.
+    /// Carries out all events that are due, and shows what was said.
     fn catch_up(&mut self) {
+        self.carry_out();
+        let now = self.clock.now();
+        let interval = self.script.shows_reports_every(self.clock.elapsed());
+        // What an ended job has written is visible: its file was closed.
+        if self.status.is_none() && now.duration_since(self.shown) < interval {
+            return;
+        }
+        self.shown = now;
+        for line in std::mem::take(&mut self.hidden) {
+            if let Err(error) = append(&self.files.report, &line) {
+                self.is_silent = true;
+                tracing::error!("a scripted job cannot write its report: {error}");
+            }
+        }
+    }
+
+    fn carry_out(&mut self) {
         while self.status.is_none() {
             let now = self.clock.now();
             match self.due.front() {
@@ -196,12 +218,9 @@ impl Player {
     }
 
     fn say(&mut self, event: Event) {
-        let written = serde_json::to_string(&ReportLine { v: VERSION, event })
-            .map_err(std::io::Error::other)
-            .and_then(|text| append(&self.files.report, &text));
-        if let Err(error) = written {
-            self.is_silent = true;
-            tracing::error!("a scripted job cannot write its report: {error}");
+        match serde_json::to_string(&ReportLine { v: VERSION, event }) {
+            Ok(line) => self.hidden.push(line),
+            Err(error) => tracing::error!("a scripted job cannot report: {error}"),
         }
     }
 
