@@ -17,6 +17,7 @@ mod screening;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use kilter_algorithms::Collective;
 use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::report::{FixKind, Refused, Screened};
 use kilter_model::setup::Setup;
@@ -33,6 +34,7 @@ use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
 use crate::guide::Guide;
 use crate::proof::{self, Finding};
+use crate::space;
 use crate::target::Target;
 use crate::trials::Purpose;
 
@@ -62,6 +64,8 @@ pub struct Contests<'c, 'a> {
     longest_seconds: RefCell<BTreeMap<String, f64>>,
     /// False if finals go on where the budget has ended.
     heeds_budget: bool,
+    /// Candidates by [`space::family`] that alone compete for a collective.
+    favoured: Vec<(Collective, String)>,
     /// True if the library's algorithms alone compete, each with the setting that hands the collective to their component.
     hands_on: bool,
 }
@@ -81,6 +85,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             left_behind: RefCell::default(),
             longest_seconds: RefCell::default(),
             heeds_budget: true,
+            favoured: Vec::new(),
             hands_on: false,
         }
     }
@@ -96,6 +101,17 @@ impl<'c, 'a> Contests<'c, 'a> {
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
             guide: Guide::new(self.parts.jobs.site.nodes(), false).with_prices(self.parts.facts.prices()),
+            ..self
+        }
+    }
+
+    /// Lets those alone compete for a collective that are chosen for it at other sizes, if there are any and they can run: most probably one of them is
+    /// good there, too, and to measure all others takes ten times as long.
+    #[must_use]
+    pub fn favouring<'s>(self, chosen: impl Iterator<Item = (Collective, &'s Selection)>) -> Contests<'c, 'a> {
+        let favoured = chosen.map(|(collective, selection)| (collective, space::family(selection)));
+        Contests {
+            favoured: favoured.collect(),
             ..self
         }
     }

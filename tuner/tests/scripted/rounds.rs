@@ -123,6 +123,32 @@ fn a_part_of_a_bound_that_becomes_faster_leaves_behind_as_well() {
     assert_eq!(cell(&run, "GL12 allreduce 4096").before.verdict, Outcome::Holds);
 }
 
+/// Allgather of 4 KiB becomes faster than that of 1 KiB. The algorithm that is chosen for the one competes alone for the other.
+#[test]
+fn a_size_that_is_left_behind_gets_what_was_chosen_for_another() {
+    let library = || {
+        slow_reduce(|call| call.algorithm == 2).cost("reduce", |call, seconds| match (call.bytes, call.algorithm) {
+            (4096, 2) => 0.2 * seconds,
+            (_, 2) => 0.1 * seconds,
+            _ => seconds,
+        })
+    };
+    let run = tune(
+        library(),
+        "--guidelines GL8,GL1 --functions reduce --sizes 1024,4096 --only parameters --rounds 1",
+    );
+    assert_eq!(
+        changes(&run),
+        [
+            "MPI_Reduce at 1 KiB=reduce_algorithm=2",
+            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
+        ]
+    );
+    let contest = run.report.contests.iter().find(|one| one.bytes == 1024).unwrap();
+    let competed: Vec<&str> = contest.candidates.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(competed.len(), 2, "{competed:?}");
+}
+
 /// A collective without an algorithm that keeps up is said to be slower than its bound, and why.
 #[test]
 fn what_is_left_behind_for_good_says_why() {

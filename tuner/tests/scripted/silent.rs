@@ -81,6 +81,9 @@ fn a_job_that_hangs_is_ended_beside_a_late_file_system_too() {
         .slower(5_000_000.0)
         .hangs(|call| call.algorithm == 1)
         .shows_reports_every(|_| 15.0);
-    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters --budget 100000");
+    let run = tune(
+        library,
+        "--guidelines GL8 --sizes 4096 --only parameters --budget 100000",
+    );
     assert!(quarantined(&run).contains(&("reduce_algorithm=1", "hung")));
 }

@@ -112,10 +112,10 @@ fn for_cells(
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }
-    let mut all = targets.to_vec();
+    let (mut all, mut searched) = (targets.to_vec(), targets.to_vec());
     for number in 1..=MOST_STEPS {
         let floor = context.site.options.effect_floor;
-        let mut behind = following::follow_ups(now, &following::gains(&choices), &all, floor);
+        let mut behind = following::follow_ups(now, &following::gains(&choices), &searched, floor);
         behind.retain(|target| is_open(&target) && context.site.options.limits.leaves(&target.function).is_none());
         if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
             break;
@@ -127,9 +127,20 @@ fn for_cells(
         ));
         let with_choices = with_choices(&in_force, &choices);
         let label = format!("{label}/then {number}");
-        let further = Contests::new(context.in_job_search(), &with_choices, &label).run(&behind, &allowed)?;
+        let chosen = with_choices.selections.iter().map(|(cell, one)| (cell.0, one));
+        let contests = Contests::new(context.in_job_search(), &with_choices, &label).favouring(chosen);
+        let mut further = contests.run(&behind, &allowed)?;
+        // Where few competed and none is good enough, the next round tries all others.
+        let had_few = |target: &Target| {
+            with_choices
+                .selections
+                .keys()
+                .any(|cell| Some(cell.0) == target.collective())
+        };
+        further.retain(|(target, choice)| choice.unfixed_because.is_none() || !had_few(target));
+        all.extend(further.iter().map(|(target, _)| target.clone()));
         choices.extend(further);
-        all.extend(behind);
+        searched.extend(behind);
     }
     let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
     Ok((Findings::of_choices(choices, &needed), all))

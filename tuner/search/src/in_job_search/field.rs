@@ -28,6 +28,14 @@ impl Contests<'_, '_> {
             [own, plugins].concat()
         };
         all.retain(|one| kinds(target, one.kind()) && parts.jobs.site.options.limits.asks_for(one));
+        let is_favoured = |one: &Selection| {
+            let family = space::family(one);
+            let mut favoured = self.favoured.iter();
+            favoured.any(|(collective, other)| Some(*collective) == target.collective() && *other == family)
+        };
+        if all.iter().any(&is_favoured) {
+            all.retain(is_favoured);
+        }
         self.proven(self.allowed(target, all))
     }
 

@@ -5,6 +5,7 @@
 
 mod noise;
 mod player;
+mod report;
 mod verifier;
 
 use std::fmt;
@@ -156,7 +157,7 @@ impl Bench for Scripted {
         if let Ok(request) = serde_json::from_str(last) {
             return Ok(Box::new(Verifier::new(&*self.script, &request, self.clock.clone())));
         }
-        let files = player::Files::new(first, last, output);
+        let files = player::Files::new(first, last, output, self.clock.now());
         let player = Player::new(Rc::clone(&self.script), self.noise, self.clock.clone(), files);
         Ok(Box::new(player.launched_by(command)))
     }

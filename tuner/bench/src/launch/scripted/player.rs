@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use kilter_protocol::VERSION;
 use kilter_protocol::plan::{Block, Header, PlanLine, Repetitions};
-use kilter_protocol::report::{End, Event, ReportLine};
+use kilter_protocol::report::{End, Event};
 
 use super::super::bench::{Clock, Started};
 use super::super::command::CommandSpec;
 use super::super::files;
 use super::super::process::ProcessError;
+use super::report::Report;
 use super::{Ends, Launched, Noise, Play, Played, Script};
 
 /// Time from the launch to the start line, and from the end line to the end of the launcher.
@@ -39,15 +39,15 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Files {
     plan: PathBuf,
-    report: PathBuf,
+    report: Report,
     log: File,
 }
 
 impl Files {
-    pub(super) fn new(plan: &str, report: &str, log: File) -> Files {
+    pub(super) fn new(plan: &str, report: &str, log: File, now: Instant) -> Files {
         Files {
             plan: PathBuf::from(plan),
-            report: PathBuf::from(report),
+            report: Report::new(report, now),
             log,
         }
     }
@@ -86,9 +86,6 @@ pub(super) struct Player {
     over: Instant,
     /// Number of lines of the plan that were read.
     read: usize,
-    /// Lines of the report that nobody sees yet, and when what was written last became visible.
-    hidden: Vec<String>,
-    shown: Instant,
     /// True if the job says nothing any more.
     is_silent: bool,
     /// Calls that the drop-in carried out, by implementation.
@@ -108,8 +105,6 @@ impl Player {
             script,
             noise,
             over: clock.now(),
-            hidden: Vec::new(),
-            shown: clock.now(),
             clock,
             files,
             name,
@@ -162,18 +157,20 @@ impl Player {
     /// Carries out all events that are due, and shows what was said.
     fn catch_up(&mut self) {
         self.carry_out();
-        let now = self.clock.now();
-        let interval = self.script.shows_reports_every(self.clock.elapsed());
-        // What an ended job has written is visible: its file was closed.
-        if self.status.is_none() && now.duration_since(self.shown) < interval {
-            return;
-        }
-        self.shown = now;
-        for line in std::mem::take(&mut self.hidden) {
-            if let Err(error) = append(&self.files.report, &line) {
-                self.is_silent = true;
-                tracing::error!("a scripted job cannot write its report: {error}");
-            }
+        // An ended job has closed its file, so that all is visible.
+        let interval = match self.status {
+            Some(_) => Duration::ZERO,
+            None => self.script.shows_reports_every(self.clock.elapsed()),
+        };
+        let shown = self.files.report.show(self.clock.now(), interval);
+        self.heed(shown);
+    }
+
+    /// Silences a job that cannot write.
+    fn heed(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.is_silent = true;
+            tracing::error!("a scripted job cannot write its report: {error}");
         }
     }
 
@@ -218,10 +215,8 @@ impl Player {
     }
 
     fn say(&mut self, event: Event) {
-        match serde_json::to_string(&ReportLine { v: VERSION, event }) {
-            Ok(line) => self.hidden.push(line),
-            Err(error) => tracing::error!("a scripted job cannot report: {error}"),
-        }
+        let written = self.files.report.say(event);
+        self.heed(written);
     }
 
     /// Schedules the events of a line of the plan; returns the time at which it is over.
@@ -376,11 +371,6 @@ fn relative_standard_error(samples: &[f64]) -> f64 {
     let mean = samples.iter().sum::<f64>() / count;
     let variance = samples.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     variance.sqrt() / (count.sqrt() * mean)
-}
-
-fn append(path: &Path, line: &str) -> std::io::Result<()> {
-    let mut file = File::options().append(true).create(true).open(path)?;
-    file.write_all(format!("{line}\n").as_bytes())
 }
 
 impl Started for Player {
