@@ -12,7 +12,7 @@ use kilter_model::config::platform;
 use kilter_model::layout::Layout;
 use kilter_model::options::Options;
 
-pub use describe::{Described, describe};
+pub use describe::{Described, describe, first_words, limit};
 pub use in_use::{InUse, NotFound, Remark, find, of_command};
 
 /// Template of a job's command line on this site, by this user, or on the simulated machine, whose files are written

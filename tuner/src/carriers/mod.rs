@@ -9,14 +9,13 @@ mod open_mpi;
 mod ucx;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use kilter_bench::launch::capture::{CaptureError, capture_at_most};
 use kilter_bench::programs::Programs;
 use kilter_model::config::library::{Library, Reader, Speech};
 use kilter_model::config::transport::{self, Transport};
 use kilter_model::options::Options;
-use kilter_protocol::machine::{MARK, Machine};
+use kilter_protocol::machine::Machine;
 
 use crate::launcher;
 
@@ -64,14 +63,12 @@ pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow:
     }
     let words = [programs.worker.display().to_string(), "describe".to_owned()];
     let command = launcher::template(options, library)?.build(options.ranks, &parameters, &environment, &words)?;
-    let limit = Duration::from_secs_f64(options.stall_seconds.min(1e6) + 20.0);
-    let captured = capture_at_most(&command, limit, MAX_OUTPUT_BYTES)?;
+    let captured = capture_at_most(&command, launcher::limit(options), MAX_OUTPUT_BYTES)?;
     if !captured.status.success() {
-        let first = captured.output.lines().next().unwrap_or("no output").to_owned();
         return Err(CaptureError::Failed {
             command: command.to_string(),
             status: captured.status,
-            output: first,
+            output: launcher::first_words(&captured.output),
         }
         .into());
     }
@@ -106,10 +103,7 @@ fn heard_of(library: &Library, shared: &BTreeMap<String, Transport>, text: &str)
 
 /// The usual transports of the job's placement, where only the network's was said.
 fn with_usual(library: &Library, shared: &BTreeMap<String, Transport>, said: Names, text: &str) -> Names {
-    let machine = text.lines().find_map(|line| {
-        let (_, json) = line.split_once(MARK)?;
-        serde_json::from_str::<Machine>(json).ok()
-    });
+    let machine = text.lines().find_map(Machine::parse);
     let hosts: Vec<String> = machine.into_iter().flat_map(|it| it.ranks).map(|it| it.host).collect();
     let is_between_hosts = hosts.iter().any(|host| Some(host) != hosts.first());
     let mut names = library.transports.usual(&hosts);

@@ -1,4 +1,5 @@
 use kilter_model::config::library::find_for;
+use kilter_protocol::machine::MARK;
 
 use super::*;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kilter_bench::launch::Limits;
 use kilter_bench::launch::capture::{CaptureError, capture};
 use kilter_bench::programs::Programs;
 use kilter_model::config::library::Library;
@@ -30,8 +31,7 @@ pub fn describe(
     words.extend_from_slice(question);
     let template = super::template(options, library)?;
     let command = template.build(options.ranks, &options.site_parameters, environment, &words)?;
-    let limit = Duration::from_secs_f64(options.stall_seconds.min(1e6) + 20.0);
-    let captured = capture(&command, limit)?;
+    let captured = capture(&command, limit(options))?;
     let machines: Vec<Machine> = captured.output.lines().filter_map(Machine::parse).collect();
     if machines.is_empty() || (machines.len() == 1 && !captured.status.success()) {
         return Err(CaptureError::Failed {
@@ -55,8 +55,14 @@ pub fn describe(
     })
 }
 
+/// Time in which a short job has to end: that of a job's start, which grows with its ranks.
+pub fn limit(options: &Options) -> Duration {
+    let limits = Limits::of_job(options.stall_seconds.min(1e6), options.ranks, None);
+    Duration::from_secs_f64(limits.start_seconds)
+}
+
 /// First words of a failed launch, in one line.
-fn first_words(output: &str) -> String {
+pub fn first_words(output: &str) -> String {
     let lines: Vec<&str> = output
         .lines()
         .map(str::trim)

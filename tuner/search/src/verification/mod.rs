@@ -96,11 +96,10 @@ pub fn verify(
     allowed: Allowance,
 ) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
-    let limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.site.options.budget_seconds);
+    let mut limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.site.options.budget_seconds);
     let subjects = plan.subjects();
     let limited = (&mut verification, limit.seconds);
     let pass = first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?;
-    let mut limit = limit;
     limit.leave_to_decide(jobs.budget.spent_seconds());
     jobs.budget.prolong_part_until(limit.seconds);
     let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
