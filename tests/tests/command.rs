@@ -18,6 +18,7 @@ mod noisy_launches;
 mod overlap;
 mod overlap_on_cluster;
 mod packaging;
+mod pals;
 mod resume;
 mod rules_file;
 mod scripts;
@@ -42,6 +43,7 @@ fn main() -> std::process::ExitCode {
         packaging,
         install,
         slurm,
+        pals,
         module_files,
         faults,
         resume,

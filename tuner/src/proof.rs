@@ -83,7 +83,7 @@ pub fn prove(jobs: &Jobs<'_>, trace: &Trace, detection: &mut Detection) -> anyho
         if subjects.is_empty() {
             break;
         }
-        if launch < most && jobs.budget.spent_seconds() + took > jobs.site.options.budget_seconds {
+        if launch < most && jobs.budget.spent_seconds() + took > jobs.budget.total_seconds() {
             ended_by_budget = true;
             break;
         }

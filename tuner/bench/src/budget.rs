@@ -41,7 +41,7 @@ pub struct Phase {
 /// Budget of one command: wall-clock seconds since its start. A command that resumes a run has the whole budget again,
 /// because results from the store cost nothing.
 pub struct Budget {
-    total_seconds: f64,
+    total_seconds: Cell<f64>,
     /// Seconds since the command began.
     clock: Box<dyn Fn() -> f64>,
     reserved_seconds: Cell<f64>,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Budget {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Budget")
-            .field("total_seconds", &self.total_seconds)
+            .field("total_seconds", &self.total_seconds())
             .field("spent_seconds", &self.spent_seconds())
             .finish_non_exhaustive()
     }
@@ -78,7 +78,7 @@ impl Budget {
     #[must_use]
     pub fn by_clock(total_seconds: f64, clock: impl Fn() -> f64 + 'static) -> Budget {
         Budget {
-            total_seconds,
+            total_seconds: Cell::new(total_seconds),
             clock: Box::new(clock),
             reserved_seconds: Cell::new(0.0),
             stage_end_seconds: Cell::new(f64::INFINITY),
@@ -95,21 +95,36 @@ impl Budget {
         (self.clock)() - self.begin_seconds.get()
     }
 
-    /// Starts the budget anew, because the command did other work until now.
-    pub fn restart(&self) {
+    /// All seconds that may be spent.
+    #[must_use]
+    pub fn total_seconds(&self) -> f64 {
+        self.total_seconds.get()
+    }
+
+    /// Seconds that are left.
+    #[must_use]
+    pub fn left_seconds(&self) -> f64 {
+        (self.total_seconds() - self.spent_seconds()).max(0.0)
+    }
+
+    /// Starts the budget anew with `seconds`, because the command did other work until now. Nothing is reserved any more.
+    pub fn restart(&self, seconds: f64) {
         self.begin_seconds.set((self.clock)());
+        self.total_seconds.set(seconds);
+        self.part_end_seconds.set(seconds);
+        self.reserved_seconds.set(0.0);
     }
 
     /// True if the budget is spent.
     #[must_use]
     pub fn exhausted(&self) -> bool {
-        self.spent_seconds() >= self.total_seconds
+        self.spent_seconds() >= self.total_seconds()
     }
 
     /// Reserves seconds for the proof, in addition to those reserved already. If little time is left, the search keeps
     /// a share of it.
     pub fn reserve(&self, seconds: f64) {
-        let most = (PROOF_SHARE * self.total_seconds).min(PROOF_SHARE_OF_REST * self.search_seconds());
+        let most = (PROOF_SHARE * self.total_seconds()).min(PROOF_SHARE_OF_REST * self.search_seconds());
         self.reserved_seconds
             .set(self.reserved_seconds.get() + seconds.min(most));
     }
@@ -147,12 +162,12 @@ impl Budget {
 
     /// Same as [`Budget::phase`] for the last part, which may go on until the end if it begins early.
     pub fn last_phase<T>(&self, name: &str, allotted_seconds: f64, part: impl FnOnce() -> T) -> T {
-        self.part_until((name, allotted_seconds), self.total_seconds, part)
+        self.part_until((name, allotted_seconds), self.total_seconds(), part)
     }
 
     fn part_until<T>(&self, (name, allotted_seconds): (&str, f64), end: f64, part: impl FnOnce() -> T) -> T {
         let begin = self.spent_seconds();
-        let outer = self.part_end_seconds.replace(end.min(self.total_seconds));
+        let outer = self.part_end_seconds.replace(end.min(self.total_seconds()));
         let result = part();
         self.part_end_seconds.set(outer);
         let used_seconds = self.spent_seconds() - begin;
@@ -185,13 +200,13 @@ impl Budget {
 
     /// Lets the current part go on until so many seconds are spent.
     pub fn prolong_part_until(&self, seconds: f64) {
-        let end = self.part_end_seconds.get().max(seconds.min(self.total_seconds));
+        let end = self.part_end_seconds.get().max(seconds.min(self.total_seconds()));
         self.part_end_seconds.set(end);
     }
 
     /// Lets the current part go on until the end, because no later part needs its seconds.
     pub fn prolong_part(&self) {
-        self.part_end_seconds.set(self.total_seconds);
+        self.part_end_seconds.set(self.total_seconds());
     }
 
     /// Seconds that a launch which begins now may take: until its part ends, and a grace, which it has in any case.
@@ -199,7 +214,7 @@ impl Budget {
     pub fn launch_limit_seconds(&self) -> f64 {
         let [least, most] = GRACE_SECONDS;
         let left = (self.part_end_seconds.get() - self.spent_seconds()).max(0.0);
-        left + (GRACE_SHARE * self.total_seconds).clamp(least, most)
+        left + (GRACE_SHARE * self.total_seconds()).clamp(least, most)
     }
 
     /// Records the time to start and end a job, in seconds.
@@ -220,7 +235,7 @@ impl Budget {
     }
 
     fn search_end_seconds(&self) -> f64 {
-        self.total_seconds - self.reserved_seconds.get()
+        self.total_seconds() - self.reserved_seconds.get()
     }
 }
 
@@ -344,10 +359,14 @@ mod tests {
     #[test]
     fn a_budget_that_begins_later_has_all_of_its_seconds() {
         let (budget, now) = scripted(100.0);
+        budget.reserve(30.0);
         pass(&now, 99.0);
-        budget.restart();
-        assert_eq!(budget.spent_seconds(), 0.0);
-        assert!(!budget.search_exhausted(99.0));
+        budget.restart(80.0);
+        assert_eq!((budget.spent_seconds(), budget.left_seconds()), (0.0, 80.0));
+        assert!(!budget.search_exhausted(79.0), "what was reserved before is not");
+        assert_eq!(budget.launch_limit_seconds(), 88.0);
+        pass(&now, 81.0);
+        assert!(budget.exhausted() && budget.left_seconds() == 0.0);
     }
 
     #[test]

@@ -245,7 +245,7 @@ impl<'c, 'a> Surveyor<'c, 'a> {
     /// Measures points together.
     fn batch(&mut self, benchmark: Benchmark, points: &[Point]) -> anyhow::Result<Vec<Option<(Cell, Widths)>>> {
         if self.is_over() {
-            let budget = self.jobs.site.options.budget_seconds;
+            let budget = self.jobs.budget.total_seconds();
             let reason = format!("not measured: the budget of {budget} s was spent before; raise --budget");
             self.jobs.progress.warn(&format!("overlap: {reason}"));
             self.failed

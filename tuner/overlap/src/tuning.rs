@@ -220,7 +220,7 @@ impl Goals {
             &mut launches,
             |further| {
                 let seconds = (spent - spent_before) / LAUNCHES as f64 * further as f64;
-                spent + seconds <= jobs.site.options.budget_seconds
+                spent + seconds <= jobs.budget.total_seconds()
             },
             looks::is_nearly_met,
             measure,

@@ -17,6 +17,7 @@ use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 
+pub(crate) use self::facts::Cost;
 pub use self::facts::Facts;
 pub use self::jobs::Jobs;
 pub use self::parts::{InJobSearch, LaunchSearch};

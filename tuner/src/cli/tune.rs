@@ -30,8 +30,8 @@ pub struct Tune {
     /// Search the fastest choice for this collective and size even if it breaks no guideline, such as reduce@512K. Repeatable.
     #[arg(long, help_heading = super::FIXES, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,
-    /// Most rounds of search and verification.
-    #[arg(long, help_heading = super::FIXES, value_name = "N", default_value_t = 3)]
+    /// Most rounds of search and verification. The budget ends them, too, and so does a round that finds nothing more to deploy.
+    #[arg(long, help_heading = super::FIXES, value_name = "N", default_value_t = 10)]
     pub rounds: usize,
     /// Overlap targets to meet as well: ids, or all; see `kilter list targets`.
     #[arg(long, help_heading = super::TARGETS, value_name = "ID,...", value_delimiter = ',')]

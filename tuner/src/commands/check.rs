@@ -1,5 +1,6 @@
 //! `kilter check`: verify and report, on one layout or on several, one after the other.
 
+use kilter_bench::budget::Budget;
 use kilter_bench::store::Store;
 use kilter_model::layout::Layout;
 use kilter_model::options::Options;
@@ -9,6 +10,7 @@ use kilter_report::layouts::Index;
 use kilter_report::terminal;
 use kilter_search::context::Context;
 use kilter_search::verification::{Allowance, verify};
+use kilter_tune::layouts::turns::Turns;
 
 use super::{Status, layouts, measuring, print};
 use crate::options::Checking;
@@ -55,11 +57,13 @@ fn on_layouts(common: &Options, options: &[Options]) -> anyhow::Result<Status> {
     let found = options.iter().map(measuring::find);
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
     let store = Store::open(&common.db)?;
+    let turns = Turns::new(Budget::new(common.budget_seconds));
     let mut reports: Vec<(Layout, Report)> = Vec::new();
     for (own, found) in options.iter().zip(found) {
         let Some(layout) = own.layout else { continue };
         let context = measuring::begin(own, found, &store, COMMAND, &[])?;
         measuring::ensure_work(&context.plan)?;
+        turns.to_verify(&context.jobs.budget, options.len() - reports.len());
         context
             .progress
             .note(&layouts::place_in(layout, reports.len(), options.len()));

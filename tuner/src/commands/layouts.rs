@@ -5,6 +5,7 @@ use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_report::layouts::Index;
+use kilter_tune::layouts::turns::PROOF_SHARE;
 
 use super::{Status, dry_run, measuring, print};
 use crate::reporting;
@@ -19,6 +20,13 @@ pub(super) fn dry_run(options: &[Options], command: &str) -> anyhow::Result<Stat
             .map(|layout| format!("layout {layout}\n\n"))
             .unwrap_or_default();
         print(&format!("{layout}{}", dry_run::text(own, command, &plan)))?;
+    }
+    if command == "tune" && !options.is_empty() {
+        let seconds: f64 = options.iter().map(|own| own.budget_seconds).sum();
+        let proof = seconds * PROOF_SHARE / (1.0 - PROOF_SHARE);
+        print(&format!(
+            "The files of all layouts are proven in {proof:.0} s, and in what the layouts leave."
+        ))?;
     }
     Ok(Status::Holds)
 }

@@ -1,5 +1,6 @@
 //! `kilter tune --layouts`: the loop for each layout, then one staging directory for all of them, verified on each.
 
+use kilter_bench::budget::Budget;
 use kilter_bench::store::Store;
 use kilter_model::layout::Layout;
 use kilter_model::options::TuneOptions;
@@ -8,6 +9,7 @@ use kilter_report::layouts::Index;
 use kilter_report::terminal;
 use kilter_tune::layouts::merge::LeftOut;
 use kilter_tune::layouts::prove::{Member, prove};
+use kilter_tune::layouts::turns::Turns;
 
 use super::layouts::{dry_run, place_in, status, write};
 use super::{Status, measuring, print, tune};
@@ -35,13 +37,11 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     for context in &contexts {
         measuring::ensure_work(&context.plan)?;
     }
+    let turns = Turns::new(Budget::new(options.common.budget_seconds));
     let mut members = Vec::new();
     for (layout, context) in layouts.iter().zip(&contexts) {
         context.progress.note(&place_in(*layout, members.len(), layouts.len()));
-        // Each has its share of the command's seconds, one after the other.
-        if !members.is_empty() {
-            context.jobs.budget.restart();
-        }
+        turns.to_tune(&context.jobs.budget, layouts.len() - members.len());
         match tune::tuned(context, options) {
             Ok(tuned) => {
                 context.progress.finish();
@@ -59,7 +59,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
             Err(error) => return measuring::failed(&context.jobs, error.context(format!("layout {layout}"))),
         }
     }
-    let proven = match prove(&mut members, &directory) {
+    let proven = match prove(&mut members, &directory, &turns) {
         Ok(proven) => proven,
         Err(error) => {
             // The error names the layout's launch; none may replay it.

@@ -55,6 +55,7 @@ pub(super) fn common(
     match layouts.first() {
         Some(first) => Ok(Options {
             out: absolute("--out", &typed.job.out)?,
+            budget_seconds: typed.budget,
             ..first.clone()
         }),
         None => measuring_for(typed, application),

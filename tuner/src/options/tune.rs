@@ -7,6 +7,7 @@ use kilter_model::config::ConfigError;
 use kilter_model::config::target::{self, Target};
 use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, TuneOptions, functions, parse_bytes, plugins, wrong};
+use kilter_tune::layouts::turns::PROOF_SHARE;
 
 use super::application;
 use super::layouts::{Layouts, common, layouts};
@@ -48,6 +49,10 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     let application = application.as_ref();
     let Layouts { mut options, said } = layouts(typed.layouts.as_deref(), &typed.measure, application)?;
     let mut common = common(&options, typed.measure, application)?;
+    for own in &mut options {
+        // The files of all of them are proven with the rest.
+        own.budget_seconds *= 1.0 - PROOF_SHARE;
+    }
     for own in options.iter_mut().chain([&mut common]) {
         own.limits = limits.clone();
         own.plugins = plugins.clone();

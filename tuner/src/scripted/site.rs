@@ -11,6 +11,7 @@ use super::playing::{Jobs, VERSION};
 use crate::cli;
 use crate::commands::check::checked;
 use crate::{carriers, launcher, proof, reporting};
+use kilter_bench::budget::Budget;
 use kilter_bench::launch;
 use kilter_bench::launch::Bench;
 use kilter_bench::launch::other_load;
@@ -28,6 +29,7 @@ use kilter_search::plugins;
 use kilter_tune as tune;
 use kilter_tune::Tuned;
 use kilter_tune::layouts::prove::{Member, prove};
+use kilter_tune::layouts::turns::Turns;
 
 /// Place in which a scripted library is installed and tuned.
 #[derive(Debug)]
@@ -93,22 +95,35 @@ impl Site {
         })
     }
 
-    /// `kilter tune --layouts` with these arguments: the findings for each layout with the files of all of them.
-    pub fn tune_layouts(&self, arguments: &[&str]) -> anyhow::Result<Vec<Report>> {
+    /// `kilter tune --layouts` with these arguments: the findings for each layout with the files of all of them, and the seconds by the scripted
+    /// clock.
+    pub fn tune_layouts(&self, arguments: &[&str]) -> anyhow::Result<(Vec<Report>, f64)> {
         let options = self.tune_options(arguments)?;
         let store = Store::open(&options.common.db)?;
+        let mut clocks = Vec::new();
         let contexts = options.layouts.iter().map(|own| {
             std::fs::create_dir_all(&own.out).with_context(|| format!("`{}` cannot be made", own.out.display()))?;
-            self.context(Box::new(self.bench()), own, &store, arguments)
+            let bench = self.bench();
+            clocks.push(bench.clock());
+            self.context(Box::new(bench), own, &store, arguments)
         });
         let contexts = contexts.collect::<anyhow::Result<Vec<_>>>()?;
+        // Each layout has a clock of its own, which stands still while another is measured.
+        let clocks = Rc::new(clocks);
+        let on_all = || {
+            let clocks = Rc::clone(&clocks);
+            let seconds = move || clocks.iter().map(|clock| clock.elapsed().as_secs_f64()).sum();
+            Budget::by_clock(options.common.budget_seconds, seconds)
+        };
+        let turns = Turns::new(on_all());
         let mut members = Vec::new();
         for (own, context) in options.layouts.iter().zip(&contexts) {
             let layout = own.layout.context("a layout that is none")?;
+            turns.to_tune(&context.jobs.budget, contexts.len() - members.len());
             let tuned = tuned(context, &options)?;
             members.push(Member { layout, context, tuned });
         }
-        prove(&mut members, &self.emitted())?;
+        prove(&mut members, &self.emitted(), &turns)?;
         let report = |member: &Member<'_, '_>| {
             reporting::of_tune(
                 &member.context.jobs,
@@ -117,7 +132,7 @@ impl Site {
                 &member.tuned,
             )
         };
-        Ok(members.iter().map(report).collect())
+        Ok((members.iter().map(report).collect(), on_all().spent_seconds()))
     }
 
     /// `kilter check` with these arguments.

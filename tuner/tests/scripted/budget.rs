@@ -123,3 +123,32 @@ fn a_slow_launch_does_not_end_the_search() {
         .filter(|text| text.contains("before every launch setting"));
     assert_eq!(ended.count(), 0);
 }
+
+/// Reduce at 4 KiB is mended by a setting that touches everything, more than the proof has time for: what was violated is proven, and the others are
+/// not said to be as they were.
+#[test]
+fn a_proof_without_time_for_everything_begins_with_what_was_violated() {
+    let library = slow_reduce(|call| call.is("x", "1"))
+        .setting("x", "0", &["1"])
+        .slower(SLOWER);
+    let run = tune(
+        library,
+        &format!("--guidelines GL1,GL8,GL10,GL12,GL13 --sizes 1..64KiB:x2 --only parameters --budget {SECONDS}"),
+    );
+    assert_eq!(changes(&run), ["x=1"], "{:#?}", run.report.warnings);
+    assert!(is_mended(&run, SLOW), "{:#?}", run.report.warnings);
+    warning(&run, "cells again that what is deployed may act on");
+    let after = |verdict| {
+        let verdicts = run.report.cells.iter().filter_map(|cell| cell.after.as_ref());
+        verdicts.filter(|after| after.verdict == verdict).count()
+    };
+    assert!(after(Outcome::Screened) > 0 && after(Outcome::Holds) > 0);
+    assert!(
+        run.report.cells.iter().all(|cell| cell.after.is_some()),
+        "it may act on everything"
+    );
+    assert!(run.seconds < SECONDS + 3.0, "{}", run.seconds);
+}
+
+const SLOWER: f64 = 2_000.0;
+const SECONDS: f64 = 200.0;

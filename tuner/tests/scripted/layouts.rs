@@ -17,7 +17,7 @@ fn slow_on_four() -> ScriptedLibrary {
 #[test]
 fn what_mends_one_layout_is_written_for_its_ranks_alone() {
     let (_directory, site) = site(slow_on_four());
-    let reports = site
+    let (reports, _) = site
         .tune_layouts(&["--guidelines=GL8", "--sizes=4096", "--layouts=2,2x2"])
         .unwrap();
     let violated = |report: &kilter_model::report::Report| report.cells[0].before.verdict == Outcome::Violated;
@@ -48,7 +48,7 @@ fn tune_two(library: ScriptedLibrary) -> Vec<kilter_model::report::Report> {
         "--layouts=2,2x2",
         "--only=parameters",
     ];
-    site.tune_layouts(&arguments).unwrap()
+    site.tune_layouts(&arguments).unwrap().0
 }
 
 /// One layout needs `x=1` and the other `x=2`: a launch has one value, and neither gets it.
@@ -117,3 +117,36 @@ fn settings_are_tried_where_what_they_act_on_is_in_use() {
     let seen: Vec<(usize, &str)> = seen.borrow().iter().copied().collect();
     assert_eq!(seen, [(2, "z"), (4, "x"), (4, "z")]);
 }
+
+/// Calls of tenths of seconds, so that no layout has time for everything: the command ends in time, and what was chosen is proven on each layout.
+#[test]
+fn layouts_and_the_proof_of_all_share_the_budget() {
+    let library = ScriptedLibrary::new().slower(SLOWER).cost("reduce", |call, usual| {
+        let is_slow = call.bytes == 4096 && call.algorithm != 2;
+        if is_slow { 4.0 * usual } else { usual }
+    });
+    let (_directory, site) = site(library);
+    let arguments = [
+        "--guidelines=GL1,GL8,GL10,GL12,GL13",
+        "--sizes=1..64KiB:x2",
+        "--layouts=2,2x2",
+        "--only=parameters",
+        "--budget=600",
+    ];
+    let (reports, seconds) = site.tune_layouts(&arguments).unwrap();
+    assert!(seconds < 600.0 + 30.0, "{seconds}");
+    for report in &reports {
+        let slow = report
+            .cells
+            .iter()
+            .find(|cell| cell.guideline == "GL8" && cell.bytes == 4096)
+            .unwrap();
+        assert_eq!(slow.before.verdict, Outcome::Violated);
+        let after = slow.after.as_ref().map(|after| after.verdict);
+        assert_eq!(after, Some(Outcome::Holds), "{:#?}", report.warnings);
+        let parts: Vec<&str> = report.provenance.budget.iter().map(|part| part.part.as_str()).collect();
+        assert!(parts.contains(&"proof of the files of all layouts"), "{parts:?}");
+    }
+}
+
+const SLOWER: f64 = 3_000.0;

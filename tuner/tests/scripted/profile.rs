@@ -89,7 +89,7 @@ fn the_layouts_of_a_program_are_tuned_for_its_calls() {
     let (directory, site) = site(slow_on_four());
     let file = written(&directory, &[((2, 2), 70.0), ((1, 2), 28.0), ((2, 1), 2.0)]);
     let argument = format!("--profile={}", file.display());
-    let reports = site.tune_layouts(&["--guidelines=GL8", &argument]).unwrap();
+    let (reports, _) = site.tune_layouts(&["--guidelines=GL8", &argument]).unwrap();
     assert_eq!(reports.iter().map(|report| report.ranks).collect::<Vec<_>>(), [4, 2]);
     // The sizes are those of the calls.
     let sizes = |report: &kilter_model::report::Report| report.cells.iter().map(|cell| cell.bytes).collect::<Vec<_>>();

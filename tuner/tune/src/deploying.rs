@@ -12,7 +12,7 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{Medians, Verification, prove};
+use kilter_search::verification::{Medians, Reached, Verification, prove};
 
 use super::Tuned;
 use super::spoilt::spoilt;
@@ -118,7 +118,12 @@ fn emit_and_prove(
     };
     let deployed = ledger.deployment();
     let touched = |subject: &Subject| deployed.touches(subject, &parts.jobs.site.library);
-    let (after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, &touched)?;
+    let reached = Reached {
+        touched: &touched,
+        first: &|cell| tuned.is_first(&deployed, cell),
+    };
+    let (mut after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, reached)?;
+    after.leave_open(&tuned.before);
     let spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
     Ok(Some(Proven {
         emitted,

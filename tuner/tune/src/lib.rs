@@ -8,6 +8,7 @@ use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::{Options, TuneOptions};
+use kilter_model::plan::PlannedCell;
 use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
@@ -55,6 +56,19 @@ impl Tuned {
             .map_or_else(|| self.before.clone(), |after| after.beside(&self.before))
     }
 
+    /// True for a cell that has to be proven under `deployed`, however little time there is: it was violated, or a choice was made for a side.
+    fn is_first(&self, deployed: &Deployment, cell: &PlannedCell) -> bool {
+        let was = |found: &Verification| {
+            let mut violated = found.violated().map(|judged| &judged.cell);
+            violated.any(|own| own.guideline == cell.guideline && own.left == cell.left)
+        };
+        was(&self.before)
+            || self.after.as_ref().is_some_and(was)
+            || [&cell.left, &cell.right]
+                .into_iter()
+                .any(|side| deployed.chooses_for(side))
+    }
+
     /// Deploys nothing, since everything was taken back: times measured with it say nothing of the library as it is.
     fn deploy_nothing(&mut self, options: &Options) -> anyhow::Result<()> {
         self.deployment = Deployment::default();
@@ -73,7 +87,7 @@ impl Tuned {
 pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     let (site, jobs, plan) = (&context.site, &context.jobs, &context.plan);
     let (facts, progress, budget) = (&context.facts, &context.progress, &jobs.budget);
-    let seconds = FIRST_SHARE * site.options.budget_seconds;
+    let seconds = FIRST_SHARE * budget.total_seconds();
     let allowed = Allowance {
         seconds,
         goes_on: options.targets.is_empty() && options.contests.is_empty(),
@@ -152,7 +166,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
             break;
         }
         let label = format!("after/{round}");
-        let allotted = kilter_bench::budget::PROOF_SHARE * site.options.budget_seconds;
+        let allotted = kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
         let begun = budget.spent_seconds();
         let deploying = Deploying::of(context);
         let proof = || deploy_and_verify(deploying, &label, &mut ledger, &mut tuned);

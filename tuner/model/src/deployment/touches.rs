@@ -36,6 +36,14 @@ impl Deployment {
                 .iter()
                 .any(|((collective, _), selection)| selection_touches(*collective, selection, subject, library))
     }
+
+    /// True if something was chosen for a collective that the subject calls, at the subject's own volume.
+    #[must_use]
+    pub fn chooses_for(&self, subject: &Subject) -> bool {
+        let called = called(subject).unwrap_or_default();
+        let mut called = called.into_iter();
+        called.any(|collective| self.selections.contains_key(&(collective, subject.bytes)))
+    }
 }
 
 /// True if a selection for a collective can change a subject's time.
@@ -168,6 +176,15 @@ mod tests {
                 &side(Collective::Reduce, "reduce_scatter_block(n) + gather(n)")
             ));
         }
+    }
+
+    #[test]
+    fn a_choice_is_for_its_own_size_and_for_what_calls_the_collective_there() {
+        let deployed = selecting(Collective::Bcast, own());
+        assert!(deployed.chooses_for(&library_call(Collective::Bcast, 4096)));
+        assert!(deployed.chooses_for(&side(Collective::Allgather, "gather(n) + bcast(n)")));
+        assert!(!deployed.chooses_for(&library_call(Collective::Bcast, 8)));
+        assert!(!deployed.chooses_for(&side(Collective::Bcast, "MPI_Send and MPI_Recv")));
     }
 
     #[test]

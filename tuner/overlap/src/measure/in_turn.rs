@@ -39,7 +39,7 @@ pub(super) fn maps(surveyor: &mut Surveyor<'_, '_>) -> anyhow::Result<Vec<Map>> 
         kept[index].swap(surveyor);
         cells.map(Some)
     })?;
-    let budget = jobs.site.options.budget_seconds;
+    let budget = jobs.budget.total_seconds();
     match reached {
         Reached::Whole => {}
         Reached::Coarse => jobs.progress.warn(&format!(

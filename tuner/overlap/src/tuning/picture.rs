@@ -48,7 +48,7 @@ impl Goals {
                 .map(|map| seconds(&points, map, repetitions))
                 .sum::<f64>();
         let times = if staged.is_some() { 2.0 } else { 1.0 };
-        if points.is_empty() || jobs.budget.spent_seconds() + times * once > jobs.site.options.budget_seconds {
+        if points.is_empty() || jobs.budget.spent_seconds() + times * once > jobs.budget.total_seconds() {
             return Ok(());
         }
         let surveys = self

@@ -3,7 +3,18 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use kilter_model::plan::Subject;
+
 use crate::cost_model::prices::Prices;
+
+/// Seconds of a subject in a launch of a verification, its preparation and what stands beside its repetitions included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cost {
+    /// In a launch of the screening.
+    pub(crate) screening_seconds: f64,
+    /// In a launch that decides.
+    pub(crate) launch_seconds: f64,
+}
 
 /// Facts about the machine that a run has measured so far.
 #[derive(Default)]
@@ -18,6 +29,7 @@ struct Known {
     heard: Vec<String>,
     prices: Prices,
     predicted: BTreeMap<String, u32>,
+    costs: BTreeMap<Subject, Cost>,
 }
 
 impl Facts {
@@ -77,5 +89,15 @@ impl Facts {
     #[must_use]
     pub fn predicted_of(&self, block: &str) -> Option<u32> {
         self.known.borrow().predicted.get(block).copied()
+    }
+
+    /// Takes over what a screening has seen of the costs of subjects.
+    pub(crate) fn learn_costs(&self, costs: BTreeMap<Subject, Cost>) {
+        self.known.borrow_mut().costs.extend(costs);
+    }
+
+    /// Costs of the subjects that a screening has seen.
+    pub(crate) fn costs(&self) -> BTreeMap<Subject, Cost> {
+        self.known.borrow().costs.clone()
     }
 }

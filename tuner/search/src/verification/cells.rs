@@ -132,6 +132,26 @@ impl Cells {
             .retain(|function| function.subjects().any(|subject| touched(&subject)));
     }
 
+    /// Names of the cells: guideline and left side, whatever it is compared with.
+    pub(super) fn names(&self) -> BTreeSet<(String, Subject)> {
+        let of_comparisons = self.comparisons().into_iter();
+        let mut names: BTreeSet<(String, Subject)> = of_comparisons
+            .map(|(_, planned)| (planned.guideline, planned.left))
+            .collect();
+        for function in &self.functions {
+            names.extend(function.subjects().map(|one| (function.guideline.clone(), one)));
+        }
+        names
+    }
+
+    /// Leaves out pairs of these names, and functions with any of them.
+    pub(super) fn leave_out(&mut self, names: &BTreeSet<(String, Subject)>) {
+        let is_kept = |guideline: &String, left: Subject| !names.contains(&(guideline.clone(), left));
+        self.pairs.retain(|cell| is_kept(&cell.guideline, cell.left.clone()));
+        self.functions
+            .retain(|function| function.subjects().all(|one| is_kept(&function.guideline, one)));
+    }
+
     /// Adds cells behind those that are there: the places of these stay as they are.
     pub(super) fn append(&mut self, other: Cells) {
         self.pairs.extend(other.pairs);

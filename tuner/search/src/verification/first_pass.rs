@@ -101,6 +101,7 @@ pub(super) fn first_pass(
     )?;
     pass.repeat(jobs, &BTreeMap::new());
     facts.set_predicted(pass.repetitions.clone());
+    facts.learn_costs(pass.learnt.costs(&pass.repetitions));
     Ok(pass)
 }
 

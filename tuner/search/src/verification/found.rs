@@ -54,6 +54,8 @@ pub struct Verification {
     pub seconds: f64,
     /// Launches that were made, the predicting one not among them.
     pub launches: usize,
+    /// Cells of a proof for which the budget had no room, by guideline and left side.
+    pub out_of_reach: BTreeSet<(String, Subject)>,
     /// Medians of the reference cell, launch by launch, in seconds.
     pub reference: Vec<Vec<f64>>,
 }
@@ -78,6 +80,27 @@ impl Verification {
             all.medians.entry(subject.clone()).or_insert_with(|| medians.clone());
         }
         all
+    }
+
+    /// Adds the cells of `before` that are out of reach: what is deployed may act on them, so that nothing follows from what they were.
+    pub fn leave_open(&mut self, before: &Verification) {
+        let known: BTreeSet<Key> = self.cells.iter().map(|judged| key(&judged.cell)).collect();
+        let is_open = |judged: &&JudgedCell| {
+            let name = (judged.cell.guideline.clone(), judged.cell.left.clone());
+            self.out_of_reach.contains(&name) && !known.contains(&key(&judged.cell))
+        };
+        let open = before.cells.iter().filter(is_open).cloned();
+        let open: Vec<JudgedCell> = open
+            .map(|mut judged| {
+                judged.comparison.verdict = Outcome::Screened;
+                judged.note = Some(
+                    "as before tuning: what is deployed may act on it, and the budget had no room to measure it again"
+                        .to_owned(),
+                );
+                judged
+            })
+            .collect();
+        self.cells.extend(open);
     }
 
     /// Keeps the worst finding of the launches on their common time.

@@ -37,7 +37,7 @@ pub fn measure_in_turn(
 ) -> anyhow::Result<Option<InTurn>> {
     let options = jobs.site.options;
     let launches = options.launches.min(PROOF_LAUNCHES);
-    let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), options.budget_seconds);
+    let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), jobs.budget.total_seconds());
     let (mut deployed, mut untouched) = (Timed::default(), Timed::default());
     let mut unused = Verification::default();
     jobs.progress.phase(

@@ -10,6 +10,8 @@ use kilter_stats::hodges_lehmann::SHORTEST_SECONDS;
 use kilter_stats::sample::Sample;
 use kilter_stats::variance;
 
+use crate::context::Cost;
+
 /// Runs of an item beside those that are counted: one that is checked, and the warm-ups.
 const FURTHER_RUNS: f64 = 3.0;
 
@@ -150,6 +152,21 @@ impl Learnt {
     /// True if the screening measured the subject. Splits follow from its findings, so it did not measure them.
     pub(super) fn has_seen(&self, subject: &Subject) -> bool {
         self.of_subjects.contains_key(subject)
+    }
+
+    /// Costs of everything that was seen, in a launch of the screening and in one that repeats it as `repetitions` say.
+    pub(super) fn costs(&self, repetitions: &BTreeMap<String, u32>) -> BTreeMap<Subject, Cost> {
+        let each = self.of_subjects.iter().filter_map(|(subject, id)| {
+            let seen = &self.blocks[id];
+            let item = seen.items.get(&subject.item_id())?;
+            let runs = mean(item.repetitions.iter().copied()) + FURTHER_RUNS;
+            let cost = Cost {
+                screening_seconds: (item.own_seconds() + seen.overhead()) * runs,
+                launch_seconds: self.seconds(subject, repetitions),
+            };
+            Some((subject.clone(), cost))
+        });
+        each.collect()
     }
 
     /// Seconds of a subject in a launch that repeats it as `repetitions` say; as its parts take where it is a split, which is repeated
@@ -368,6 +385,10 @@ mod tests {
         let few = f64::from(FEWEST) + 3.0;
         approx::assert_relative_eq!(learnt.seconds(&split, &counts), few * 8.5e-3, max_relative = 1e-9);
         assert!(learnt.has_seen(&left) && !learnt.has_seen(&split));
+        // The screening repeated five times.
+        let cost = learnt.costs(&counts)[&left];
+        approx::assert_relative_eq!(cost.screening_seconds, 8.0 * 1.5e-3, max_relative = 1e-9);
+        approx::assert_relative_eq!(cost.launch_seconds, 13.0 * 1.5e-3, max_relative = 1e-9);
         let unseen = Subject::library(Collective::Bcast, 16);
         assert_eq!(learnt.seconds(&unseen, &counts), 0.0);
     }

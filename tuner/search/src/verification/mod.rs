@@ -4,8 +4,8 @@
 //! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions
 //! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
-//! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, and [`in_turn`]
-//! looks once more at what seems slower there.
+//! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, as far as
+//! [`within_reach`] says, and [`in_turn`] looks once more at what seems slower there.
 
 mod admission;
 mod allowance;
@@ -21,6 +21,7 @@ mod screened;
 mod side_by_side;
 mod telling;
 mod weights;
+mod within_reach;
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,7 @@ use launches::{Timed, launch};
 pub use learnt::FEWEST;
 use screened::Screening;
 use side_by_side::Beside;
-pub use side_by_side::{UNTOUCHED, prove};
+pub use side_by_side::{Reached, UNTOUCHED, prove};
 
 use crate::context::{Facts, Jobs};
 
@@ -96,7 +97,7 @@ pub fn verify(
     allowed: Allowance,
 ) -> anyhow::Result<Verification> {
     let mut verification = Verification::default();
-    let mut limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.site.options.budget_seconds);
+    let mut limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.budget.total_seconds());
     let subjects = plan.subjects();
     let limited = (&mut verification, limit.seconds);
     let pass = first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?;
@@ -223,11 +224,16 @@ fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {
     if subjects.len() == all.len() {
         return String::new();
     }
+    format!(" of {:08x}", number_of(subjects))
+}
+
+/// A number that tells subjects apart, of 32 bits.
+fn number_of(subjects: &BTreeSet<Subject>) -> u64 {
     let names: Vec<String> = subjects
         .iter()
         .map(|one| format!("{} {}", one.task, one.item_id()))
         .collect();
-    format!(" of {:08x}", plan::derived_seed(0, &names.join(";")) >> 32)
+    plan::derived_seed(0, &names.join(";")) >> 32
 }
 
 #[cfg(test)]

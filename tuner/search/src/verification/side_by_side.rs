@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::prediction;
-use kilter_model::plan::{self, Plan, Subject};
+use kilter_model::plan::{self, Plan, PlannedCell, Subject};
 use kilter_model::setup::Setup;
 use kilter_stats::verdict::dependence::Looks;
+use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 
 use super::allowance::{Allowance, Limit};
 use super::cells::Cells;
 use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
-use super::{Medians, Verification, Work};
+use super::within_reach::{self, Expected};
+use super::{Medians, Verification, Work, number_of};
 use crate::context::{Facts, Jobs};
 
 /// Launches that prove a deployment, unless fewer are asked for.
@@ -29,9 +31,19 @@ pub(super) struct Beside {
     timed: Timed,
 }
 
+/// Subjects and cells that a deployment acts on.
+#[derive(Clone, Copy)]
+pub struct Reached<'r> {
+    /// True of subjects that the deployment can change.
+    pub touched: &'r dyn Fn(&Subject) -> bool,
+    /// True of cells that have to be proven, however little time there is: those that were to be fixed, and those that a choice was made for.
+    pub first: &'r dyn Fn(&PlannedCell) -> bool,
+}
+
 /// Verifies the deployment. Each of its launches is followed by one of the untouched library with left sides only, whose medians are returned,
-/// too. Only `touched` subjects are measured. Cells are screened and confirmed as in [`super::verify`]. Left sides are in every launch, since
-/// slowdowns are looked for with all launches. If the budget ends in the middle, the open cells are reported so.
+/// too. Only touched subjects are measured, and of these only what the seconds reach for ([`mod@super::within_reach`]). Cells are screened and
+/// confirmed as in [`super::verify`]. Left sides are in every launch, since slowdowns are looked for with all launches. If the budget ends in the
+/// middle, the open cells are reported so.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
@@ -41,14 +53,30 @@ pub fn prove(
     facts: &Facts,
     label: &str,
     setup: &Setup,
-    touched: &dyn Fn(&Subject) -> bool,
+    reached: Reached<'_>,
 ) -> anyhow::Result<(Verification, Medians)> {
     let options = jobs.site.options;
+    let touched = reached.touched;
     let mut verification = Verification::default();
-    let subjects = Cells::planned(plan, touched).subjects();
+    let mut left: BTreeSet<Subject> = plan.library_subjects().into_iter().filter(|one| touched(one)).collect();
     let is_screened = !options.is_exact() && !options.fixed && options.by_variance;
+    let planned = Cells::planned(plan, touched);
+    let (planned, beyond) = if is_screened {
+        divide(jobs, facts, planned, &left, reached.first)
+    } else {
+        (planned, Cells::default())
+    };
+    let subjects = planned.subjects();
+    left.retain(|one| subjects.contains(one));
+    // Who is measured followed from the clock: a run that is resumed and takes another decision asks for other launches.
+    let out_of_reach = beyond.names();
+    let label = &if out_of_reach.is_empty() {
+        label.to_owned()
+    } else {
+        format!("{label} of {:08x}", number_of(&subjects))
+    };
     let (pass, limit) = if is_screened {
-        let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), options.budget_seconds);
+        let limit = Limit::new(Allowance::ALL, jobs.budget.spent_seconds(), jobs.budget.total_seconds());
         let limited = (&mut verification, limit.seconds);
         (
             first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?,
@@ -59,15 +87,15 @@ pub fn prove(
         let pass = pilot(jobs, facts, (label, setup), (plan, &subjects), unlimited)?;
         (pass, Limit::NONE)
     };
-    let left = plan.library_subjects().into_iter().filter(|one| touched(one));
     let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
     work.most_launches = options.launches.min(PROOF_LAUNCHES);
     work.beside = Some(Beside {
-        left: left.collect(),
+        left,
         timed: Timed::default(),
     });
     let mut cells = Cells::new(plan, &work.pass.timed, options.effect_floor);
     cells.retain_touched(touched);
+    cells.leave_out(&out_of_reach);
     if is_screened {
         work.confirm(&cells)?;
         work.complete()?;
@@ -75,7 +103,38 @@ pub fn prove(
         work.all_at_once(cells)?;
     }
     let untouched = work.beside.take().unwrap_or_default();
-    Ok((work.into_verification(), untouched.timed.medians()))
+    let mut verification = work.into_verification();
+    verification.out_of_reach = out_of_reach;
+    Ok((verification, untouched.timed.medians()))
+}
+
+/// Divides the planned cells into those that the seconds reach for, and those that they do not, which is said.
+fn divide(
+    jobs: &Jobs<'_>,
+    facts: &Facts,
+    planned: Cells,
+    left: &BTreeSet<Subject>,
+    first: &dyn Fn(&PlannedCell) -> bool,
+) -> (Cells, Cells) {
+    let is_first = |cells: &Cells| cells.comparisons().iter().any(|(_, planned)| first(planned));
+    let expected = Expected {
+        costs: &facts.costs(),
+        on_both_sides: left,
+        screening_launches: SCREENING_LAUNCHES,
+        launches: jobs.site.options.launches.min(PROOF_LAUNCHES),
+        launch_seconds: jobs.launch_seconds(),
+        left_seconds: jobs.budget.left_seconds(),
+    };
+    let (within, beyond) = within_reach::divide(planned, &is_first, &expected);
+    let (measured, left_out) = (within.names().len(), beyond.names().len());
+    if left_out > 0 {
+        jobs.progress.warn(&format!(
+            "the budget has the seconds to measure {measured} of the {} cells again that what is deployed may act on, those that were to be \
+             fixed first; the others are reported as only screened; raise --budget",
+            measured + left_out
+        ));
+    }
+    (within, beyond)
 }
 
 impl Work<'_, '_> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kilter_bench::budget::Budget;
 use kilter_emit::decisions::{Decisions, Part};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
@@ -11,9 +12,10 @@ use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_search::context::Context;
 use kilter_search::reproducibility;
-use kilter_search::verification::{self, Medians, Verification};
+use kilter_search::verification::{self, Medians, Reached, Verification};
 
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
+use super::turns::Turns;
 use crate::Tuned;
 use crate::spoilt::spoilt;
 
@@ -48,7 +50,7 @@ struct Measured {
 ///
 /// # Errors
 /// A setting that no file can carry, a file that cannot be written, a launch that fails under the files.
-pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result<Proven> {
+pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) -> anyhow::Result<Proven> {
     let Some(library) = members.first().map(|member| member.context.site.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
@@ -75,7 +77,11 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path) -> anyhow::Result
             break;
         }
         let written = write(members, &merged, directory)?;
-        measured = measure(members, attempt, &written)?;
+        // Another attempt needs its seconds.
+        let further = if merged == every { 0 } else { members.len() };
+        measured = measure(members, attempt, (&merged, &written), |budget, waiting| {
+            turns.to_verify(budget, waiting + further);
+        })?;
         emitted = Some(written);
         // What a layout is spoilt by although nothing but its own decisions is in force there, others are not to blame for.
         let by_others = |(member, measured): (&Member<'_, '_>, &Measured)| {
@@ -150,31 +156,58 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
     emit::write_to(&members[0].context.jobs, &decisions, directory)
 }
 
-/// Verifies every layout from the files.
-fn measure(members: &[Member<'_, '_>], label: &str, emitted: &Emitted) -> anyhow::Result<Vec<Measured>> {
+/// Verifies every layout from the files; `begin` gives each its seconds. Files of several layouts together may act on any of them, wherever one of
+/// them acts. A layout's own proof stands for what is out of reach, if nothing else is in force there now.
+fn measure(
+    members: &[Member<'_, '_>],
+    label: &str,
+    (merged, emitted): (&Merged, &Emitted),
+    begin: impl Fn(&Budget, usize),
+) -> anyhow::Result<Vec<Measured>> {
+    let each: Vec<Deployment> = members.iter().map(|member| merged.deployment(member.layout)).collect();
     let mut all = Vec::new();
-    for Member { layout, context, .. } in members {
+    for (index, (member, deployed)) in members.iter().zip(&each).enumerate() {
+        let Member { layout, context, tuned } = member;
+        let (jobs, plan) = (&context.jobs, &context.plan);
+        begin(&jobs.budget, members.len() - index);
         context
             .progress
             .note(&format!("layout {layout}: verifying the files of all layouts"));
-        let setup = emit::staged(&context.jobs, emitted)?;
-        let (after, untouched) =
-            verification::prove(&context.jobs, &context.plan, &context.facts, label, &setup, &|_| true)?;
-        // Files of several layouts together: each may act on any.
-        let mut spoilt = spoilt(&context.jobs, (label, &setup), (&after, &untouched), &|_| true)?;
-        let different = reproducibility::different(&context.jobs, &context.plan, label, &setup)?;
-        let is_different = !different.is_empty();
-        spoilt.extend(different);
-        all.push(Measured {
-            spoilt,
-            is_different,
-            after,
-            untouched,
-        });
+        let setup = emit::staged(jobs, emitted)?;
+        let library = &context.site.library;
+        let touched = |subject: &Subject| each.iter().any(|one| one.touches(subject, library));
+        let reached = Reached {
+            touched: &touched,
+            first: &|cell| tuned.is_first(deployed, cell),
+        };
+        let allotted = jobs.budget.total_seconds();
+        let measured = jobs
+            .budget
+            .last_phase(PHASE, allotted, || -> anyhow::Result<Measured> {
+                let (mut after, untouched) = verification::prove(jobs, plan, &context.facts, label, &setup, reached)?;
+                let mut spoilt = spoilt(jobs, (label, &setup), (&after, &untouched), &touched)?;
+                let different = reproducibility::different(jobs, plan, label, &setup)?;
+                match &tuned.after {
+                    Some(own) if *deployed == tuned.deployment => after = after.beside(own),
+                    _ => after.leave_open(&tuned.before),
+                }
+                let is_different = !different.is_empty();
+                spoilt.extend(different);
+                Ok(Measured {
+                    spoilt,
+                    is_different,
+                    after,
+                    untouched,
+                })
+            })?;
+        all.push(measured);
         context.progress.finish();
     }
     Ok(all)
 }
+
+/// Name of the part of the command's time.
+const PHASE: &str = "proof of the files of all layouts";
 
 /// Warns about everything that got slower, never ran or was left out.
 fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emitted: &Emitted) {
