@@ -34,9 +34,23 @@ fn layouts_are_found_in_a_job_of_pbs_and_pals_starts_their_ranks() {
     let mut check = kilter("check", &out);
     check
         .args(["--launcher", "pals", "--guidelines", "GL8", "--sizes", "4096"])
-        .args(["--min-repetitions", "5", "--max-repetitions", "10", "--launches", "2"]);
-    let mut inside = cluster.inside(&check, None);
-    let hosts = [1, 2].map(|number| format!("{}{number}", cluster.name()));
+        .args([
+            "--min-repetitions",
+            "5",
+            "--max-repetitions",
+            "10",
+            "--launches",
+            "1",
+            "--fixed",
+        ]);
+    // The cluster hands its hosts over by a file of its own; here PBS does.
+    let mut by_pbs = Command::new("env");
+    by_pbs
+        .args(["-u", "KILTER_HOSTFILE"])
+        .arg(check.get_program())
+        .args(check.get_args());
+    let mut inside = cluster.inside(&by_pbs, None);
+    let hosts = [0, 1].map(|number| format!("{}{number}", cluster.name()));
     in_job(&mut inside, directory.path(), &hosts, 2);
     let output = run(&mut inside, &[0, 1]);
     let said = String::from_utf8_lossy(&output.stderr);

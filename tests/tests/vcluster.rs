@@ -179,32 +179,8 @@ fn mpi_sees_the_modelled_network_and_nothing_is_left_of_it() {
         .unwrap();
     assert!(compiled.status.success(), "{}", text(&compiled.stderr));
 
-    let mut limited = Command::new("timeout");
-    let run = cluster.run(&["--mpirun", "--", program.to_str().unwrap()]);
-    let output = limited
-        .arg("120")
-        .arg(run.get_program())
-        .args(run.get_args())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{:?}: {}{}",
-        output.status,
-        text(&output.stdout),
-        text(&output.stderr)
-    );
-    let printed = text(&output.stdout);
-    let value = |key: &str| {
-        let found = printed
-            .lines()
-            .filter_map(|line| line.split_once(" = "))
-            .find(|(name, _)| *name == key);
-        found
-            .unwrap_or_else(|| panic!("'{key}' is missing in {printed}"))
-            .1
-            .to_owned()
-    };
+    let printed = link(&cluster, &program, &[]);
+    let value = |key: &str| value_in(&printed, key);
     let micros = |key: &str| value(key).parse::<f64>().unwrap();
     for rank in 0..4 {
         assert_eq!(
@@ -228,7 +204,13 @@ fn mpi_sees_the_modelled_network_and_nothing_is_left_of_it() {
 
     // Ranks wait for a millisecond where they would spin, and outrank everything but the switch while they are in MPI.
     assert!((900.0..100_000.0).contains(&micros("empty poll")), "{printed}");
-    assert_eq!(value("real-time"), "1 (0 before, 0 after)");
+    assert_eq!(value("real-time"), REAL_TIME);
+    // Also where the drop-in is preloaded, which comes first.
+    let waiter = kilter_tests::program("libkilter_waiter.so");
+    let dropin = kilter_tests::program("libkilter.so");
+    let preload = format!("LD_PRELOAD={}:{}", dropin.display(), waiter.display());
+    let printed = link(&cluster, &program, &["-x", &preload]);
+    assert_eq!(value_in(&printed, "real-time"), REAL_TIME, "{printed}");
 
     let page = text(
         &script()
@@ -248,6 +230,35 @@ fn mpi_sees_the_modelled_network_and_nothing_is_left_of_it() {
         assert_nothing_left(&cluster.state, &namespaces);
     }
     assert_eq!(own_network(), before);
+}
+
+/// Real-time priority of a rank while it is in MPI, before and after.
+const REAL_TIME: &str = "1 (0 before, 0 after)";
+
+/// Output of the program `link` on the hosts of the cluster, whose launcher gets further words.
+fn link(cluster: &Cluster, program: &Path, words: &[&str]) -> String {
+    let run = cluster.run(&[&["--mpirun"], words, &["--", program.to_str().unwrap()]].concat());
+    let mut limited = Command::new("timeout");
+    let limited = limited.arg("120").arg(run.get_program()).args(run.get_args());
+    let output = limited.output().unwrap();
+    let printed = text(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{:?}: {printed}{}",
+        output.status,
+        text(&output.stderr)
+    );
+    printed
+}
+
+/// The value behind `key = ` in what `link` printed.
+fn value_in(printed: &str, key: &str) -> String {
+    let mut lines = printed.lines().filter_map(|line| line.split_once(" = "));
+    let found = lines.find(|(name, _)| *name == key);
+    found
+        .unwrap_or_else(|| panic!("'{key}' is missing in {printed}"))
+        .1
+        .to_owned()
 }
 
 fn a_cluster_ends_with_its_owner() {

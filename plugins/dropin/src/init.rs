@@ -55,26 +55,17 @@ fn ask() {
     FOUND.store(found, Ordering::Release);
 }
 
-/// Exports a function under both names, which asks when the library's has returned.
+/// Exports a function under both names, which asks when the next one of the same name has returned: the library's, or that of another preloaded
+/// library, which may have to know that MPI begins.
 macro_rules! initialises {
-    ($mpi:ident $pmpi:ident ($($argument:ident: $type:ty),*)) => {
+    ($($name:ident ($($argument:ident: $type:ty),*);)*) => { $(
         /// The MPI function of this name.
         ///
         /// # Safety
         /// As MPI says.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $mpi($($argument: $type),*) -> c_int {
-            // SAFETY: the caller passes valid arguments of this MPI function.
-            unsafe { $pmpi($($argument),*) }
-        }
-
-        /// The MPI function of this name.
-        ///
-        /// # Safety
-        /// As MPI says.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $pmpi($($argument: $type),*) -> c_int {
-            static REAL: Real = Real::new(concat!(stringify!($pmpi), "\0"));
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            static REAL: Real = Real::new(concat!(stringify!($name), "\0"));
             // SAFETY: what is behind this object under this name is the library's function, or another preloaded library's.
             let code = unsafe {
                 let real: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(REAL.address());
@@ -85,8 +76,12 @@ macro_rules! initialises {
             }
             code
         }
-    };
+    )* };
 }
 
-initialises!(MPI_Init PMPI_Init(argc: *mut c_int, argv: Argv));
-initialises!(MPI_Init_thread PMPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int));
+initialises! {
+    MPI_Init(argc: *mut c_int, argv: Argv);
+    PMPI_Init(argc: *mut c_int, argv: Argv);
+    MPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int);
+    PMPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int);
+}

@@ -12,8 +12,7 @@
 //! | `KILTER_WAITER_US` | longest wait in microseconds, 1 to 1000000 (default 1000) |
 //! | `KILTER_WAITER_FIFO` | real-time priority (`SCHED_FIFO`) of a rank, 1 to 99; unset or 0: none |
 //!
-//! Preload it before any library that defines `MPI_Init` itself: it calls the next one in order. Calls that go to
-//! `PMPI_Init` directly, as Fortran's do in Open MPI, get no real-time priority; they do wait.
+//! Other libraries may be preloaded before it or behind it: it defines `MPI_Init` and `PMPI_Init`, and each calls the next one in order.
 //! The hooks allocate nothing, take no lock, and leave `errno` as the system call set it.
 
 pub mod mpi;

@@ -201,6 +201,15 @@ impl Deployment {
         self.assignments.is_empty() && self.selections.is_empty()
     }
 
+    /// A single setting of the launch.
+    #[must_use]
+    pub fn of(setting: Assignment) -> Deployment {
+        Deployment {
+            assignments: vec![setting],
+            ..Deployment::default()
+        }
+    }
+
     /// Sets or replaces an assignment.
     pub fn assign(&mut self, assignment: Assignment) {
         self.assignments.retain(|other| other.name != assignment.name);

@@ -150,3 +150,52 @@ fn layouts_and_the_proof_of_all_share_the_budget() {
 }
 
 const SLOWER: f64 = 3_000.0;
+
+/// Reduce is slower than ever with the files of all layouts alone, which no layout's own proof could see: its rule goes, and Bcast's stays.
+#[test]
+fn what_slows_a_layout_in_the_proof_of_all_is_taken_out() {
+    let is_merged = |call: &Call<'_>| {
+        let rules = call.settings.value("coll_tuned_dynamic_rules_filename");
+        !rules.is_empty() && !rules.contains("2x2")
+    };
+    let library = slow_on_four()
+        .cost("bcast", |call, usual| {
+            let is_slow = call.ranks == 4 && call.bytes == 4096 && call.algorithm != 2;
+            if is_slow { 4.0 * usual } else { usual }
+        })
+        .cost("reduce", move |call, usual| {
+            let has_rule = call.ranks == 4 && call.bytes == 4096 && call.algorithm == 2;
+            if has_rule && is_merged(call) {
+                8.0 * usual
+            } else {
+                usual
+            }
+        });
+    let (_directory, site) = site(library);
+    let arguments = [
+        "--guidelines=GL8,GL10",
+        "--sizes=4096",
+        "--layouts=2,2x2",
+        "--only=parameters",
+    ];
+    let (reports, _) = site.tune_layouts(&arguments).unwrap();
+    let changes: Vec<&str> = reports[1].changes.iter().map(|change| change.name.as_str()).collect();
+    assert_eq!(changes, ["MPI_Bcast at 4 KiB"], "{:#?}", reports[1].warnings);
+    let of = |guideline: &str| {
+        let cell = reports[1]
+            .cells
+            .iter()
+            .find(|cell| cell.guideline == guideline)
+            .unwrap();
+        (cell.before.verdict, cell.after.as_ref().map(|after| after.verdict))
+    };
+    assert_eq!(of("GL8"), (Outcome::Violated, None));
+    assert_eq!(of("GL10"), (Outcome::Violated, Some(Outcome::Holds)));
+    let warnings = reports[1].warnings.join("\n");
+    assert!(
+        warnings.contains("it slows layout 2x2: reduce(n) @4096 takes "),
+        "{warnings}"
+    );
+    let rules = std::fs::read_to_string(site.emitted().join("openmpi-coll-rules.conf")).unwrap();
+    assert!(rules.contains("1 # collectives"), "{rules}");
+}

@@ -17,6 +17,7 @@ use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::layout::Layout;
 use kilter_model::ledger::Ledger;
+use kilter_model::plan::Subject;
 
 /// A layout's choice.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +82,51 @@ impl Merged {
             assignments: self.assignments.clone(),
             selections: self.selections.get(&layout.ranks()).cloned().unwrap_or_default(),
         }
+    }
+
+    /// Takes out what slows subjects of layouts, each with a note of how much, and what acts only together with that. Returns what was taken out; it
+    /// is empty where nothing that is deployed explains a slowdown.
+    pub fn take_back(
+        &mut self,
+        chosen: &[Chosen<'_>],
+        slowed: &[(Layout, &Subject, &str)],
+        library: &Library,
+    ) -> Deployment {
+        let mut gone = Deployment::default();
+        for (layout, subject, note) in slowed {
+            let because = format!("it slows layout {layout}: {note}");
+            match self
+                .deployment(*layout)
+                .to_blame(subject, &Deployment::default(), library)
+            {
+                Some(cell) => {
+                    let own = self.selections.get_mut(&layout.ranks());
+                    let Some(selection) = own.and_then(|own| own.remove(&cell)) else {
+                        continue;
+                    };
+                    let as_many = chosen.iter().filter(|one| one.layout.ranks() == layout.ranks());
+                    self.left_out.push(LeftOut {
+                        what: name_at(cell, &selection),
+                        chosen_by: as_many.map(|one| one.layout).collect(),
+                        because,
+                    });
+                    gone.selections.insert(cell, selection);
+                }
+                None => {
+                    let touches = |one: &Assignment| Deployment::of(one.clone()).touches(subject, library);
+                    let (slow, kept) = std::mem::take(&mut self.assignments).into_iter().partition(touches);
+                    self.assignments = kept;
+                    for setting in slow {
+                        self.left_out.push(left_out(&setting, chosen, because.clone()));
+                        gone.assignments.push(setting);
+                    }
+                }
+            }
+        }
+        if !gone.is_empty() {
+            halves(self, chosen);
+        }
+        gone
     }
 
     /// True if nothing is to be deployed.
@@ -262,14 +308,18 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     let gone: Vec<Assignment> = merged.assignments.iter().filter(|one| !is_left(one)).cloned().collect();
     for setting in gone {
         merged.assignments.retain(|one| *one != setting);
-        let by = chosen
-            .iter()
-            .filter(|one| one.deployment.assignments.contains(&setting));
-        merged.left_out.push(LeftOut {
-            what: format!("{}={}", setting.name, setting.value),
-            chosen_by: by.map(|one| one.layout).collect(),
-            because: "no deployed algorithm needs it any more".to_owned(),
-        });
+        let because = "no deployed algorithm needs it any more".to_owned();
+        merged.left_out.push(left_out(&setting, chosen, because));
+    }
+}
+
+/// A setting of the launch that is not taken.
+fn left_out(setting: &Assignment, chosen: &[Chosen<'_>], because: String) -> LeftOut {
+    let by = chosen.iter().filter(|one| one.deployment.assignments.contains(setting));
+    LeftOut {
+        what: format!("{}={}", setting.name, setting.value),
+        chosen_by: by.map(|one| one.layout).collect(),
+        because,
     }
 }
 

@@ -115,6 +115,13 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         }
         (merged, emitted) = (Merged::default(), None);
     }
+    if emitted.is_some() && take_back(members, &chosen, &mut merged, &mut measured) {
+        emitted = if merged.is_empty() {
+            None
+        } else {
+            Some(write(members, &merged, directory)?)
+        };
+    }
     match &emitted {
         None => emit::staging::clear(directory)?,
         Some(written) => warn(members, &merged, &measured, written),
@@ -125,6 +132,42 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         take_over(member, &merged, emitted.as_ref(), found)?;
     }
     Ok(Proven { merged, emitted })
+}
+
+/// Takes back what slows a layout, whoever chose it; true if there is anything. The cells that it could act on are again as before tuning. The seconds
+/// that would show this are spent: the files without it are not launched once more, and that is said.
+fn take_back(
+    members: &[Member<'_, '_>],
+    chosen: &[Chosen<'_>],
+    merged: &mut Merged,
+    measured: &mut [Measured],
+) -> bool {
+    let each = members.iter().zip(measured.iter());
+    let slowed = each.flat_map(|(member, measured)| {
+        let notes = measured.spoilt.iter();
+        notes.map(|(subject, note)| (member.layout, subject, note.as_str()))
+    });
+    let slowed: Vec<_> = slowed.collect();
+    let Some(Member { context, .. }) = members.first() else {
+        return false;
+    };
+    let library = &context.site.library;
+    let gone = merged.take_back(chosen, &slowed, library);
+    if gone.is_empty() {
+        return false;
+    }
+    for (member, measured) in members.iter().zip(measured) {
+        let is_gone = |subject: &Subject| gone.touches(subject, library);
+        let after = &mut measured.after;
+        after
+            .cells
+            .retain(|judged| !is_gone(&judged.cell.left) && !is_gone(&judged.cell.right));
+        measured.spoilt.retain(|(subject, _)| !is_gone(subject));
+        member.context.progress.warn(
+            "what slowed a layout was taken out of the files of all layouts, as told with each part; what is left was proven together with it",
+        );
+    }
+    true
 }
 
 /// Writes the merged files.
