@@ -86,13 +86,13 @@ impl Merged {
 
     /// Takes out what slows subjects of layouts, each with a note of how much, and what acts only together with that. Returns what was taken out; it
     /// is empty where nothing that is deployed explains a slowdown.
-    pub fn take_back(
+    pub fn take_out(
         &mut self,
         chosen: &[Chosen<'_>],
         slowed: &[(Layout, &Subject, &str)],
         library: &Library,
-    ) -> Deployment {
-        let mut gone = Deployment::default();
+    ) -> Merged {
+        let mut gone = Merged::default();
         for (layout, subject, note) in slowed {
             let because = format!("it slows layout {layout}: {note}");
             match self
@@ -110,7 +110,10 @@ impl Merged {
                         chosen_by: as_many.map(|one| one.layout).collect(),
                         because,
                     });
-                    gone.selections.insert(cell, selection);
+                    gone.selections
+                        .entry(layout.ranks())
+                        .or_default()
+                        .insert(cell, selection);
                 }
                 None => {
                     let touches = |one: &Assignment| Deployment::of(one.clone()).touches(subject, library);

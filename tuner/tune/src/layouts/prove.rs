@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use kilter_bench::budget::Budget;
 use kilter_emit::decisions::{Decisions, Part};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
@@ -11,13 +10,12 @@ use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_search::context::Context;
-use kilter_search::reproducibility;
-use kilter_search::verification::{self, Medians, Reached, Verification};
+use kilter_search::verification::Medians;
 
+use super::measured::{Measured, measure};
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
 use super::turns::Turns;
 use crate::Tuned;
-use crate::spoilt::spoilt;
 
 /// A layout that was tuned.
 pub struct Member<'a, 'c> {
@@ -36,14 +34,6 @@ pub struct Proven {
     pub merged: Merged,
     /// The files; `None` where nothing is deployed.
     pub emitted: Option<Emitted>,
-}
-
-/// A layout, measured on the merged files.
-struct Measured {
-    after: Verification,
-    untouched: Medians,
-    spoilt: Vec<(Subject, String)>,
-    is_different: bool,
 }
 
 /// Merges the decisions into `directory` and verifies each layout from its files.
@@ -115,7 +105,7 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         }
         (merged, emitted) = (Merged::default(), None);
     }
-    if emitted.is_some() && take_back(members, &chosen, &mut merged, &mut measured) {
+    if emitted.is_some() && take_out(members, &chosen, &mut merged, &mut measured) {
         emitted = if merged.is_empty() {
             None
         } else {
@@ -134,35 +124,26 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
     Ok(Proven { merged, emitted })
 }
 
-/// Takes back what slows a layout, whoever chose it; true if there is anything. The cells that it could act on are again as before tuning. The seconds
-/// that would show this are spent: the files without it are not launched once more, and that is said.
-fn take_back(
-    members: &[Member<'_, '_>],
-    chosen: &[Chosen<'_>],
-    merged: &mut Merged,
-    measured: &mut [Measured],
-) -> bool {
+/// Takes out what slows a layout, whoever chose it; true if there is anything. The seconds that would prove the rest by itself are spent: it was proven
+/// together with what is taken out, and that is said.
+fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merged, measured: &mut [Measured]) -> bool {
+    let Some(Member { context, .. }) = members.first() else {
+        return false;
+    };
+    let library = &context.site.library;
     let each = members.iter().zip(measured.iter());
     let slowed = each.flat_map(|(member, measured)| {
         let notes = measured.spoilt.iter();
         notes.map(|(subject, note)| (member.layout, subject, note.as_str()))
     });
     let slowed: Vec<_> = slowed.collect();
-    let Some(Member { context, .. }) = members.first() else {
-        return false;
-    };
-    let library = &context.site.library;
-    let gone = merged.take_back(chosen, &slowed, library);
+    let gone = merged.take_out(chosen, &slowed, library);
     if gone.is_empty() {
         return false;
     }
     for (member, measured) in members.iter().zip(measured) {
-        let is_gone = |subject: &Subject| gone.touches(subject, library);
-        let after = &mut measured.after;
-        after
-            .cells
-            .retain(|judged| !is_gone(&judged.cell.left) && !is_gone(&judged.cell.right));
-        measured.spoilt.retain(|(subject, _)| !is_gone(subject));
+        let (gone, left) = (gone.deployment(member.layout), merged.deployment(member.layout));
+        measured.forget(&gone, &left, library);
         member.context.progress.warn(
             "what slowed a layout was taken out of the files of all layouts, as told with each part; what is left was proven together with it",
         );
@@ -198,59 +179,6 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
     };
     emit::write_to(&members[0].context.jobs, &decisions, directory)
 }
-
-/// Verifies every layout from the files; `begin` gives each its seconds. Files of several layouts together may act on any of them, wherever one of
-/// them acts. A layout's own proof stands for what is out of reach, if nothing else is in force there now.
-fn measure(
-    members: &[Member<'_, '_>],
-    label: &str,
-    (merged, emitted): (&Merged, &Emitted),
-    begin: impl Fn(&Budget, usize),
-) -> anyhow::Result<Vec<Measured>> {
-    let each: Vec<Deployment> = members.iter().map(|member| merged.deployment(member.layout)).collect();
-    let mut all = Vec::new();
-    for (index, (member, deployed)) in members.iter().zip(&each).enumerate() {
-        let Member { layout, context, tuned } = member;
-        let (jobs, plan) = (&context.jobs, &context.plan);
-        begin(&jobs.budget, members.len() - index);
-        context
-            .progress
-            .note(&format!("layout {layout}: verifying the files of all layouts"));
-        let setup = emit::staged(jobs, emitted)?;
-        let library = &context.site.library;
-        let touched = |subject: &Subject| each.iter().any(|one| one.touches(subject, library));
-        let reached = Reached {
-            touched: &touched,
-            first: &|cell| tuned.is_first(deployed, cell),
-        };
-        let allotted = jobs.budget.total_seconds();
-        let measured = jobs
-            .budget
-            .last_phase(PHASE, allotted, || -> anyhow::Result<Measured> {
-                let (mut after, untouched) = verification::prove(jobs, plan, &context.facts, label, &setup, reached)?;
-                let mut spoilt = spoilt(jobs, (label, &setup), (&after, &untouched), &touched)?;
-                let different = reproducibility::different(jobs, plan, label, &setup)?;
-                match &tuned.after {
-                    Some(own) if *deployed == tuned.deployment => after = after.beside(own),
-                    _ => after.leave_open(&tuned.before),
-                }
-                let is_different = !different.is_empty();
-                spoilt.extend(different);
-                Ok(Measured {
-                    spoilt,
-                    is_different,
-                    after,
-                    untouched,
-                })
-            })?;
-        all.push(measured);
-        context.progress.finish();
-    }
-    Ok(all)
-}
-
-/// Name of the part of the command's time.
-const PHASE: &str = "proof of the files of all layouts";
 
 /// Warns about everything that got slower, never ran or was left out.
 fn warn(members: &[Member<'_, '_>], merged: &Merged, measured: &[Measured], emitted: &Emitted) {
