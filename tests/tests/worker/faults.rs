@@ -45,9 +45,9 @@ fn without_a_fault_the_preloaded_function_is_measured_and_counted() {
     let Some(Event::End(end)) = finished.events.last() else {
         panic!("{:?}", finished.events)
     };
-    // The check, two warm-ups and two or three repetitions, void ones besides.
+    // The check, two or three repetitions, void ones besides, and two warm-ups, which slow calls on a busy machine do without.
     assert!(
-        end.dropin_calls.get("reduce.fault").is_some_and(|calls| *calls >= 5),
+        end.dropin_calls.get("reduce.fault").is_some_and(|calls| *calls >= 3),
         "{:?}",
         end.dropin_calls
     );

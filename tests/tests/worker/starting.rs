@@ -193,8 +193,25 @@ fn a_window_of_medians_ends_a_block_and_a_fixed_number_is_kept() {
     let mut fixed = block("fixed", vec![item("a", Collective::Bcast, 8, "bcast(n)")]);
     fixed.repetitions = Repetitions::fixed(7, 60.0);
     let finished = Job::new(2).run_well(&[steady, fixed]);
-    assert_eq!(finished.samples("steady", "a").len(), 5);
-    assert_eq!(finished.samples("fixed", "a").len(), 7);
+    for (block, wanted) in [("steady", 5), ("fixed", 7)] {
+        let made = finished.samples(block, "a").len();
+        // A machine that is busy enough makes a hundred of them void, which ends a block.
+        let is_given_up = void_of(&finished, block) >= 100 && made < wanted;
+        assert!(
+            made == wanted || is_given_up,
+            "{block}: {made} in {:?}",
+            finished.events
+        );
+    }
+}
+
+/// Void repetitions of a block.
+fn void_of(finished: &Finished, wanted: &str) -> u32 {
+    let of = |event: &Event| match event {
+        Event::Samples { block, void, .. } if block == wanted => Some(*void),
+        _ => None,
+    };
+    finished.events.iter().find_map(of).unwrap_or(0)
 }
 
 kilter_tests::cases![
