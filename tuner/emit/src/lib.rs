@@ -24,6 +24,7 @@ pub mod scope;
 pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
+pub mod selection_parameters;
 pub mod site_file;
 pub mod staging;
 
