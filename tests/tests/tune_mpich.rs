@@ -138,7 +138,42 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
 fn a_selection_file_acts_on(library: &str) {
     let Some(bin) = brought(library) else { return };
     let worker = build_for(library).join("kilter-worker");
-    assert_a_file_acts(&worker, &bin.join("mpiexec"), &bin.join("mpicc"));
+    let launcher = bin.join("mpiexec");
+    assert_a_file_acts(&worker, &launcher, &bin.join("mpicc"));
+
+    // A word in place of a number is 0 to the library, which does not mention it, and divides by it.
+    let own = own(&worker);
+    let rule = SizeRule {
+        range: (0, u64::MAX),
+        algorithm: "MPIR_Bcast_intra_tree".to_owned(),
+        parameters: ["tree_type=kary", "k=three", "is_non_blocking=1"]
+            .map(str::to_owned)
+            .to_vec(),
+        guards: Vec::new(),
+    };
+    let tree = own.tree.with_rules("bcast", 4, Some("avg_msg_size"), &[rule]).unwrap();
+    let error = selection_lint::check(&tree, &own.tree, &own.algorithms).unwrap_err();
+    assert!(
+        error.to_string().contains("`k=three` is taken for another value"),
+        "{error}"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let (program, file) = (
+        directory.path().join("count_sends"),
+        directory.path().join("selection.json"),
+    );
+    compile_by(&bin.join("mpicc"), "count_sends.c", &program, &["-rdynamic"]);
+    std::fs::write(&file, tree.to_text()).unwrap();
+    let mut launch = Command::new(&launcher);
+    launch
+        .args(["-genv", VARIABLE])
+        .arg(&file)
+        .args(["-genv", "MPIR_CVAR_DEVICE_COLLECTIVES", "none"]);
+    launch.args(["-n", "4"]).arg(&program).args(["bcast", "1008"]);
+    assert!(
+        !launch.output().unwrap().status.success(),
+        "the library takes a word for a number"
+    );
 }
 
 fn a_selection_file_acts_on_4_3() {
