@@ -84,7 +84,10 @@ fn the_state_of_the_measurement_goes_with_what_is_deployed() {
             "[measuring]\nenvironment = {{ I_TUNER = \"0\" }}\nin_files = {in_files}\nbecause = \"it tunes itself\""
         );
         let (directory, site) = site(described_with("variables", launcher, "I_X", &measuring));
-        let run = tune_at(&site, &format!("--guidelines GL8 --sizes 1024,4096 {options}"));
+        let run = tune_at(
+            &site,
+            format!("--guidelines GL8 --sizes 1024,4096 {options}").trim_end(),
+        );
         assert_eq!(changes(&run), ["I_X=16"]);
         let emitted = |name: &str| std::fs::read_to_string(directory.path().join("out/emit").join(name)).unwrap();
         let provenance = &run.report.provenance;
