@@ -1,4 +1,5 @@
-//! Fixes that `kilter tune` deploys on MPICH take effect there. The tests use Debian's MPICH 4.0.
+//! Fixes that `kilter tune` deploys on MPICH take effect there. The tests use Debian's MPICH 4.0, and for what differs from release to release
+//! those of PyPI, 4.3 and 5.0, as well.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use kilter_algorithms::Collective;
 use kilter_emit::mpich_library::{self, OwnSelection};
 use kilter_emit::selection::{SizeRule, Tree};
 use kilter_emit::{selection_guard, selection_lint};
-use kilter_tests::{algorithms_of, build_for, cells, in_path, left_out, preloaded, report, root, run};
+use kilter_tests::{algorithms_of, brought, build_for, cells, in_path, left_out, preloaded, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
 const COMPILER: &str = "mpicc.mpich";
@@ -39,9 +40,13 @@ fn own(worker: &Path) -> OwnSelection {
 }
 
 fn compile(source: &str, to: &Path, further: &[&str]) {
+    compile_by(Path::new(COMPILER), source, to, further);
+}
+
+fn compile_by(compiler: &Path, source: &str, to: &Path, further: &[&str]) {
     let source = root().join("tests/fixtures").join(source);
     run(
-        Command::new(COMPILER)
+        Command::new(compiler)
             .args(["-O1", "-o"])
             .arg(to)
             .arg(source)
@@ -85,17 +90,16 @@ fn with_rules(own: &OwnSelection, ranks: u64) -> Tree {
 }
 
 /// Messages of all ranks by collective and size.
-fn messages(program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(String, u64), String> {
-    let mut launch = Command::new(LAUNCHER);
-    // All messages over UCX, where they are counted.
-    launch.args([
-        "-genv",
-        "MPIR_CVAR_NOLOCAL",
-        "1",
-        "-genv",
-        "MPIR_CVAR_CH4_NETMOD",
-        "ucx",
-    ]);
+fn messages(launcher: &Path, program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(String, u64), String> {
+    let mut launch = Command::new(launcher);
+    // All messages over UCX, where they are counted, and nothing that the device would choose before.
+    for (name, value) in [
+        ("MPIR_CVAR_NOLOCAL", "1"),
+        ("MPIR_CVAR_CH4_NETMOD", "ucx"),
+        ("MPIR_CVAR_DEVICE_COLLECTIVES", "none"),
+    ] {
+        launch.args(["-genv", name, value]);
+    }
     if let Some(file) = file {
         launch.args(["-genv", VARIABLE]).arg(file);
     }
@@ -127,17 +131,71 @@ fn messages(program: &Path, ranks: usize, file: Option<&Path>) -> BTreeMap<(Stri
 /// The units of sizes, and that a rule holds for its ranks and sizes alone, proven by what the library sends.
 fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
     let Some(worker) = worker() else { return };
+    assert_a_file_acts(&worker, Path::new(LAUNCHER), Path::new(COMPILER));
+}
+
+/// The same of a release of PyPI.
+fn a_selection_file_acts_on(library: &str) {
+    let Some(bin) = brought(library) else { return };
+    let worker = build_for(library).join("kilter-worker");
+    let launcher = bin.join("mpiexec");
+    assert_a_file_acts(&worker, &launcher, &bin.join("mpicc"));
+
+    // A word in place of a number is 0 to the library, which does not mention it, and divides by it.
+    let own = own(&worker);
+    let rule = SizeRule {
+        range: (0, u64::MAX),
+        algorithm: "MPIR_Bcast_intra_tree".to_owned(),
+        parameters: ["tree_type=kary", "k=three", "is_non_blocking=1"]
+            .map(str::to_owned)
+            .to_vec(),
+        guards: Vec::new(),
+    };
+    let tree = own.tree.with_rules("bcast", 4, Some("avg_msg_size"), &[rule]).unwrap();
+    let error = selection_lint::check(&tree, &own.tree, &own.algorithms).unwrap_err();
+    assert!(
+        error.to_string().contains("`k=three` is taken for another value"),
+        "{error}"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let (program, file) = (
+        directory.path().join("count_sends"),
+        directory.path().join("selection.json"),
+    );
+    compile_by(&bin.join("mpicc"), "count_sends.c", &program, &["-rdynamic"]);
+    std::fs::write(&file, tree.to_text()).unwrap();
+    let mut launch = Command::new(&launcher);
+    launch
+        .args(["-genv", VARIABLE])
+        .arg(&file)
+        .args(["-genv", "MPIR_CVAR_DEVICE_COLLECTIVES", "none"]);
+    launch.args(["-n", "4"]).arg(&program).args(["bcast", "1008"]);
+    assert!(
+        !launch.output().unwrap().status.success(),
+        "the library takes a word for a number"
+    );
+}
+
+fn a_selection_file_acts_on_4_3() {
+    a_selection_file_acts_on("mpich-4.3");
+}
+
+fn a_selection_file_acts_on_5_0() {
+    a_selection_file_acts_on("mpich-5.0");
+}
+
+fn assert_a_file_acts(worker: &Path, launcher: &Path, compiler: &Path) {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("count_sends");
-    compile("count_sends.c", &program, &["-rdynamic"]);
-    let own = own(&worker);
+    compile_by(compiler, "count_sends.c", &program, &["-rdynamic"]);
+    let own = own(worker);
     let tree = with_rules(&own, 4);
     selection_lint::check(&tree, &own.tree, &own.algorithms).unwrap();
     let file = directory.path().join("selection.json");
     std::fs::write(&file, tree.to_text()).unwrap();
 
-    let before = messages(&program, 4, None);
-    let after = messages(&program, 4, Some(&file));
+    let before = messages(launcher, &program, 4, None);
+    let after = messages(launcher, &program, 4, Some(&file));
     for (collective, _, algorithm) in SWITCHED {
         for bytes in SIZES {
             let key = (collective.name().to_owned(), bytes);
@@ -153,8 +211,8 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
     }
     for ranks in [3, 2] {
         assert_eq!(
-            messages(&program, ranks, None),
-            messages(&program, ranks, Some(&file)),
+            messages(launcher, &program, ranks, None),
+            messages(launcher, &program, ranks, Some(&file)),
             "{ranks} ranks"
         );
     }
@@ -171,7 +229,7 @@ fn a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else() {
             .contains("no algorithm `MPIR_Bcast_intra_scatter_rign"),
         "{error}"
     );
-    let mut launch = Command::new(LAUNCHER);
+    let mut launch = Command::new(launcher);
     launch
         .args(["-genv", VARIABLE])
         .arg(&file)
@@ -280,6 +338,8 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
 
 kilter_tests::cases![
     a_selection_file_acts_for_its_ranks_and_sizes_and_nothing_else,
+    a_selection_file_acts_on_4_3,
+    a_selection_file_acts_on_5_0,
     an_algorithm_of_the_library_is_found_emitted_and_confirmed,
     a_row_of_kilters_is_found_emitted_and_confirmed,
 ];

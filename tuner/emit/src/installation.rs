@@ -31,6 +31,8 @@ pub struct Installation<'a> {
     pub site_environment: &'a [(String, String)],
     /// Settings that are in force without Kilter, by the site or in the environment; they win over files.
     pub set_by_site: Vec<(String, String)>,
+    /// State in which the library was measured, as far as files must carry it for jobs to be in that state.
+    pub measured: Vec<(String, String)>,
     /// The library's words on its device and transports.
     pub device: BTreeMap<String, String>,
     /// The library's words on itself when ranks last started; empty before.
@@ -55,6 +57,7 @@ impl<'a> Installation<'a> {
             site_parameters: &options.site_parameters,
             site_environment: &options.site_environment,
             set_by_site: jobs.site.set_by_site(),
+            measured: jobs.site.measured_in_files(),
             device: jobs.site.device(),
             library_string: jobs.site.library_string(),
             progress: &jobs.progress,

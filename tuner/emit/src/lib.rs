@@ -24,6 +24,7 @@ pub mod scope;
 pub mod selection;
 pub mod selection_guard;
 pub mod selection_lint;
+pub mod selection_parameters;
 pub mod site_file;
 pub mod staging;
 
@@ -192,6 +193,8 @@ fn write_files(
     let mut written = emitter.write(installation, decisions, &mut emitted)?;
     let preloaded = dropin::install(installation, decisions, &mut emitted)?;
     written.environment.extend(preloaded);
+    let state = missing_state(installation, &written);
+    written.environment.extend(state.iter().cloned());
     if let Some(site_file) = emitter.site_file() {
         divide(&mut written, installation, site_file);
         if !written.parameters.is_empty() {
@@ -211,11 +214,22 @@ fn write_files(
     let page = emitter.page(installation, decisions, &emitted, &written);
     let page = readme::page(page, &emitted, &installation.named(), &decisions.ranks())
         + &readme::replaced(&replaced(installation, decisions))
+        + &readme::measured(&state, installation.library.measuring.as_ref())
         + &readme::left_out(&decisions.left_out);
     write(directory, README, &page)?;
     describe::describe(installation, decisions, emitter.site_file(), &emitted)?;
     announced::complete(directory)?;
     Ok(emitted)
+}
+
+/// Settings of the state in which all was measured that are not among those written; nothing where nothing is deployed.
+fn missing_state(installation: &Installation<'_>, written: &Settings) -> Vec<(String, String)> {
+    if written.environment.is_empty() && written.parameters.is_empty() {
+        return Vec::new();
+    }
+    let is_there = |name: &str| written.environment.iter().any(|(other, _)| other == name);
+    let missing = installation.measured.iter().filter(|(name, _)| !is_there(name));
+    missing.cloned().collect()
 }
 
 /// The launch that uses exactly the files of the staging directory: each is read back from the disk by rules that mirror its

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use kilter_bench::launch::command::quote;
+use kilter_model::config::library::Measuring;
 
 use super::emitters::Page;
 use super::{Emitted, File};
@@ -63,6 +64,19 @@ pub(crate) fn left_out(lines: &[String]) -> String {
     for line in lines {
         let _ = writeln!(text, "   {}", super::forms::one_line(line));
     }
+    text
+}
+
+/// Settings that nothing was chosen for, and that belong to the state in which all else was measured; nothing where there are none.
+pub(crate) fn measured(state: &[(String, String)], measuring: Option<&Measuring>) -> String {
+    let Some(measuring) = measuring.filter(|_| !state.is_empty()) else {
+        return String::new();
+    };
+    let mut text = "\nNot chosen, but the state in which all of this was measured and proven:\n".to_owned();
+    for (name, value) in state {
+        let _ = writeln!(text, "   {name}={value}");
+    }
+    let _ = writeln!(text, "   {}.", super::forms::one_line(&measuring.because));
     text
 }
 

@@ -1,4 +1,4 @@
-//! Mistakes that MPICH answers with an abort, found before it reads the file.
+//! Mistakes that MPICH answers with an abort, or takes for something else without a word, found before it reads the file.
 //!
 //! The library reads a selection file in `MPI_Init` and has an assertion, not a message, for an unknown test, an unknown algorithm,
 //! an object without an end; and another one, in the middle of the application, for a call that finds no algorithm or meets a test
@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::selection::{ALGORITHM, LARGEST, Tree, is_any};
+use super::selection_parameters::{self, Silent};
 
 /// A mistake, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +43,9 @@ pub enum Mistake {
     /// The algorithms do not have the parameter.
     #[error("`{0}` is no parameter of an algorithm; known: {known}", known = PARAMETERS.join(", "))]
     NoParameter(String),
+    /// A parameter is taken for something else.
+    #[error(transparent)]
+    Silent(#[from] Silent),
     /// The library does not have the test.
     #[error("`{0}` is no test that the library knows")]
     NoTest(String),
@@ -144,7 +148,7 @@ const PARAMETERS: [&str; 13] = [
 /// Checks a selection against the library's own, `base`, and the algorithms that it has, by their C names.
 ///
 /// # Errors
-/// The first thing that the library would answer with an abort.
+/// The first thing that the library would answer with an abort, or take otherwise than it is written.
 pub fn check(tree: &Tree, base: &Tree, algorithms: &BTreeSet<String>) -> Result<(), LintError> {
     let at_the_top = |mistake| {
         Err(LintError {
@@ -228,7 +232,16 @@ impl Lint<'_> {
                 return Err(self.wrong(Mistake::NoParameter(parameter.clone())));
             }
         }
-        Ok(())
+        // The library's own ends are what it ships with.
+        if is_end_of(self.own, key, parameters) {
+            return Ok(());
+        }
+        let given: Vec<(&str, &str)> = parameters
+            .0
+            .iter()
+            .filter_map(|(text, _)| text.split_once('='))
+            .collect();
+        selection_parameters::check(name, &given).map_err(|silent| self.wrong(silent.into()))
     }
 
     /// True if the library knows the test, and has an answer to it for this collective.
@@ -305,6 +318,17 @@ impl Lint<'_> {
             Err(Mistake::Open { last: last.clone() })
         }
     }
+}
+
+/// True if a path of the tree ends so.
+fn is_end_of(tree: &Tree, key: &str, parameters: &Tree) -> bool {
+    tree.0.iter().any(|(own, below)| {
+        if own.starts_with(ALGORITHM) {
+            own == key && below == parameters
+        } else {
+            is_end_of(below, key, parameters)
+        }
+    })
 }
 
 fn twice(tree: &Tree) -> Option<Mistake> {

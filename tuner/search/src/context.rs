@@ -4,6 +4,7 @@
 mod facts;
 mod in_force;
 mod jobs;
+mod measured;
 mod parts;
 mod site;
 
@@ -20,6 +21,7 @@ use kilter_model::plan::Plan;
 pub(crate) use self::facts::Cost;
 pub use self::facts::Facts;
 pub use self::jobs::Jobs;
+pub use self::measured::Measured;
 pub use self::parts::{InJobSearch, LaunchSearch};
 pub use self::site::Site;
 use crate::correctness;

@@ -1,6 +1,6 @@
 //! Steps of every measuring command around its own work: find the library, open the store, run, write the reports.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
@@ -12,7 +12,7 @@ use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_protocol::plan::Synchronisation;
 use kilter_report::{csv, html, json, junit, markdown, terminal};
-use kilter_search::context::{Context, Jobs};
+use kilter_search::context::{Context, Jobs, Measured};
 use kilter_search::plugins;
 
 use super::{Status, dry_run, print, resume_key};
@@ -171,17 +171,7 @@ pub(super) fn begin<'a>(
     if !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
-    if let Some(measuring) = &context.site.library.measuring {
-        let set = measuring
-            .environment
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        context.progress.note(&format!(
-            "measured under `{}`: {}",
-            set.collect::<Vec<_>>().join(" "),
-            measuring.because
-        ));
-    }
+    say_what_is_measured(&context);
     if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {
         context.progress.warn(&broken.to_string());
     }
@@ -208,6 +198,32 @@ pub(super) fn begin<'a>(
         );
     }
     Ok(context)
+}
+
+/// Says in which state the library is measured, and warns where the site or the user has decided otherwise.
+fn say_what_is_measured(context: &Context<'_>) {
+    let Some(measuring) = &context.site.library.measuring else {
+        return;
+    };
+    let Measured { environment, otherwise } = context.site.measured();
+    let settings = |all: &BTreeMap<String, String>, wanted: &dyn Fn(&str) -> bool| {
+        let set = all.iter().filter(|(name, _)| wanted(name));
+        let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
+        set.join(" ")
+    };
+    let is_theirs = |name: &str| otherwise.iter().any(|other| other == name);
+    let because = &measuring.because;
+    let own = settings(&environment, &|name| !is_theirs(name));
+    if !own.is_empty() {
+        context.progress.note(&format!("measured under `{own}`: {because}"));
+    }
+    if !otherwise.is_empty() {
+        context.progress.warn(&format!(
+            "measured under `{}`, as the site or the environment has it, and not under `{}`: {because}; leave it unset unless jobs are to run so",
+            settings(&environment, &is_theirs),
+            settings(&measuring.environment, &is_theirs),
+        ));
+    }
 }
 
 /// Asks a short job what carries its messages, so that settings are proposed for what is in use. A job that does not start leaves the usual

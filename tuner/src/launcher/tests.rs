@@ -12,6 +12,8 @@ const INTEL: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build
 const MVAPICH2: &str = "Version: mvapich2-2.3.7";
 /// Version line of MVAPICH2's launcher, which has a version of its own.
 const HYDRA: &str = "HYDRA build details: Version: 3.2.1";
+/// The library's own words: PALS says nothing of it.
+const CRAY: &str = "MPI VERSION    : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)";
 const MPT: &str = "MPT: libxmpi.so 'HPE MPT 2.18  10/02/18 04:03:22'";
 
 fn options(arguments: &[&str]) -> Options {
@@ -62,6 +64,7 @@ fn each_library_is_launched_in_its_own_way() {
             line(&options, MVAPICH2, ("MV2_INTER_BCAST_TUNING", "1:0-722,5:723-+")),
             line(&options, HYDRA, ("MV2_INTER_BCAST_TUNING", "1:0-722,5:723-+")),
             line(&options, MPT, ("MPI_BUFFER_MAX", "2000")),
+            line(&options, CRAY, ("MPICH_SMP_SINGLE_COPY_SIZE", "2048")),
         ]
         .join("\n"),
         @r"
@@ -70,6 +73,7 @@ fn each_library_is_launched_in_its_own_way() {
     mpirun -np 2 THIS_HOST THIS_HOST MV2_INTER_BCAST_TUNING=1:0-722,5:723-+ 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     mpirun -n 2 -genv MV2_INTER_BCAST_TUNING 1:0-722,5:723-+ -genv LD_PRELOAD '/opt/a b/libkilter.so' worker
     MPI_BUFFER_MAX=2000 LD_PRELOAD='/opt/a b/libkilter.so' mpirun -n 2 worker
+    mpirun -n 2 --env MPICH_SMP_SINGLE_COPY_SIZE=2048 --env 'LD_PRELOAD=/opt/a b/libkilter.so' worker
     "
     );
 }

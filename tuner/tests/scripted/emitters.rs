@@ -5,11 +5,16 @@ use super::*;
 
 /// A description of a library with another emitter and launcher, and `NAME` as its one parameter.
 fn described(emitter: &str, launcher: &str, name: &str) -> ScriptedLibrary {
+    described_with(emitter, launcher, name, "")
+}
+
+/// The same with `further` tables.
+fn described_with(emitter: &str, launcher: &str, name: &str, further: &str) -> ScriptedLibrary {
     let description = format!(
         "id = \"scripted-3\"\nname = \"Scripted MPI\"\ndetect = [\"Scripted MPI\"]\nreports = \"Scripted MPI v1.\"\n\
          builds = \"scripted-{{major}}.{{minor}}\"\nemitter = \"{emitter}\"\n\
          [launcher]\nranks_flag = \"-n\"\nhostfile_flag = \"-f\"\n{launcher}\n\
-         [transports]\none_host = [\"memory\"]\nseveral_hosts = [\"net\"]\n[switching]\n"
+         [transports]\none_host = [\"memory\"]\nseveral_hosts = [\"net\"]\n[switching]\n{further}\n"
     );
     let name = name.to_owned();
     let parameter = name.clone();
@@ -67,6 +72,40 @@ fn a_library_of_variables_alone_has_it_from_its_environment() {
     let launcher =
         "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
     assert_both_are_deployed(described("variables", launcher, "I_X"), "I_X", "kilter.env", "I_X=16");
+}
+
+/// A library that tunes itself is measured without that. Files that deploy something keep it off, and leave it as the site has it.
+#[test]
+fn the_state_of_the_measurement_goes_with_what_is_deployed() {
+    let launcher =
+        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
+    let tuned = |in_files: bool, options: &str| {
+        let measuring = format!(
+            "[measuring]\nenvironment = {{ I_TUNER = \"0\" }}\nin_files = {in_files}\nbecause = \"it tunes itself\""
+        );
+        let (directory, site) = site(described_with("variables", launcher, "I_X", &measuring));
+        let run = tune_at(
+            &site,
+            format!("--guidelines GL8 --sizes 1024,4096 {options}").trim_end(),
+        );
+        assert_eq!(changes(&run), ["I_X=16"]);
+        let emitted = |name: &str| std::fs::read_to_string(directory.path().join("out/emit").join(name)).unwrap();
+        let provenance = &run.report.provenance;
+        let launches = [&provenance.launch_before, &provenance.launch_after].map(|launch| {
+            let words: Vec<&str> = launch.split_whitespace().collect();
+            let place = words.iter().position(|word| *word == "I_TUNER").unwrap();
+            (words[place + 1].to_owned(), words[place + 2..].contains(&"I_TUNER"))
+        });
+        (
+            launches,
+            emitted("kilter.env").lines().any(|line| line.starts_with("I_TUNER=")),
+            emitted("README.txt").contains("it tunes itself"),
+        )
+    };
+    let both = |value: &str| [(value.to_owned(), false), (value.to_owned(), false)];
+    assert_eq!(tuned(true, ""), (both("0"), true, true));
+    assert_eq!(tuned(false, ""), (both("0"), false, false));
+    assert_eq!(tuned(true, "--env I_TUNER=1"), (both("1"), false, false));
 }
 
 const SIMULATOR: &str = "parameter = [\"--cfg={name}:{value}\"]\nenvironment = []\n\

@@ -10,7 +10,7 @@ use super::Change;
 use super::block::{self, Conflict};
 use super::layout::Layout;
 use super::relocate::Relocation;
-use super::site_rules::{self, Found};
+use super::site_rules::{self, Found, Theirs};
 use super::staged::{Current, Staged};
 use crate::components::ComponentRules;
 use crate::forms::{Exported, FORMS, one_line};
@@ -149,6 +149,10 @@ fn rules(staged: &Staged, name: &str, theirs: &Found) -> anyhow::Result<Option<S
     let ours = Rules::read(staged.text(name)?, form).with_context(|| format!("`{}`", staged.path(name)))?;
     let Found::Rules { file, rules, .. } = theirs else {
         return Ok(None);
+    };
+    let rules = match rules {
+        Theirs::Numbers(rules) => rules,
+        Theirs::Json(others) => return Ok(Some(others.under(&ours)?)),
     };
     let merged = ours.over(rules);
     let text = merged.write(form)?;

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use kilter_model::config::library::{self, RulesForm};
+use kilter_model::config::library::{self, Library, RulesForm};
 use serde_json::Value;
 
 use super::block;
@@ -15,6 +15,7 @@ use crate::apply::staged::Staged;
 use crate::digest::sha256;
 use crate::manifest::{self, Carries, Manifest};
 use crate::rules::Rules;
+use crate::rules::json::others::{Algorithm, Others};
 
 /// The parameter that names the file.
 pub const FILE: &str = "coll_tuned_dynamic_rules_filename";
@@ -24,6 +25,32 @@ const SWITCH: &str = "coll_tuned_use_dynamic_rules";
 const OURS: &str = "written by kilter";
 /// Collectives that must not be switched on message size, by their numbers: Open MPI looks at arguments that differ between ranks.
 const UNSAFE: [(u64, &str); 2] = [(9, "gather"), (15, "scatter")];
+
+/// Rules of theirs, in the form of their file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Theirs {
+    /// Numbers, as Kilter writes them, too.
+    Numbers(Rules),
+    /// JSON, whatever the library takes.
+    Json(Others),
+}
+
+impl Theirs {
+    fn switched_on_size(&self) -> BTreeSet<u64> {
+        match self {
+            Theirs::Numbers(rules) => rules.switched_on_size(),
+            Theirs::Json(others) => others.switched_on_size(),
+        }
+    }
+
+    /// Remarks on what the library does not take as it is written.
+    fn notes(&self) -> &[String] {
+        match self {
+            Theirs::Numbers(_) => &[],
+            Theirs::Json(others) => others.notes(),
+        }
+    }
+}
 
 /// Rules that a site or a user has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +64,7 @@ pub enum Found {
         /// The file of parameters that names it.
         named_in: PathBuf,
         /// Its rules.
-        rules: Rules,
+        rules: Theirs,
     },
     /// Rules that cannot, and why.
     Unusable(String),
@@ -65,6 +92,8 @@ impl Found {
                     file.display(),
                     named_in.display()
                 )];
+                let said = rules.notes().iter();
+                notes.extend(said.map(|said| format!("warning: `{}`, {said}", file.display())));
                 let switched = rules.switched_on_size();
                 for (_, name) in UNSAFE.iter().filter(|(id, _)| switched.contains(id)) {
                     notes.push(format!(
@@ -150,18 +179,51 @@ pub fn find(
         return unusable("Kilter wrote it, and what it says may be out of date");
     }
     // A release that is given JSON still reads numbers.
-    let theirs = if form == RulesForm::Json && text.trim_start().starts_with('{') {
-        RulesForm::Json
-    } else {
-        RulesForm::Numbers
-    };
-    match Rules::read(&text, theirs) {
+    if form == RulesForm::Json && text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        let described = described(staged)?;
+        let knows = |collective, algorithm: &Algorithm| {
+            described
+                .as_ref()
+                .is_none_or(|library| knows(library, collective, algorithm))
+        };
+        return match Others::read(&text, &knows) {
+            Err(error) => unusable(&format!("{error}; put that right")),
+            Ok(others) => Ok(Found::Rules {
+                file,
+                named_in,
+                rules: Theirs::Json(others),
+            }),
+        };
+    }
+    match Rules::read(&text, RulesForm::Numbers) {
         Err(error) => unusable(&format!("{error}; put that right")),
         Ok(rules) if rules.limits_requests() && !carries_requests(staged, &ours.name, form)? => {
             unusable("it has the column for requests, for which this release ignores the whole file")
         }
-        Ok(rules) => Ok(Found::Rules { file, named_in, rules }),
+        Ok(rules) => Ok(Found::Rules {
+            file,
+            named_in,
+            rules: Theirs::Numbers(rules),
+        }),
     }
+}
+
+/// True if a library has an algorithm, by its number or its name; 0 leaves the choice to it.
+fn knows(library: &Library, collective: u64, algorithm: &Algorithm) -> bool {
+    let row = library.algorithms.iter().find(|row| row.rules_id == Some(collective));
+    let mut choices = row.into_iter().flat_map(|row| &row.choices);
+    match algorithm {
+        Algorithm::Number(0) => true,
+        Algorithm::Name(name) if name == "ignore" => true,
+        Algorithm::Number(number) => choices.any(|choice| i64::try_from(choice.value) == Ok(*number)),
+        Algorithm::Name(name) => choices.any(|choice| choice.name == *name),
+    }
+}
+
+/// Description of the library that was tuned, if Kilter has one.
+fn described(staged: &Staged) -> anyhow::Result<Option<Library>> {
+    let id = &staged.manifest.library.id;
+    Ok(library::load_embedded()?.into_iter().find(|library| library.id == *id))
 }
 
 /// True if a file lies where Kilter puts rules files of this name: installed for others, whose journal need not be readable, or beside the
@@ -184,12 +246,8 @@ fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Op
 
 /// True if the release reads how many requests a rule allows; for a release that is not described, the staged rules tell.
 fn carries_requests(staged: &Staged, ours: &str, form: RulesForm) -> anyhow::Result<bool> {
-    let tuned = &staged.manifest.library;
-    let described = library::load_embedded()?
-        .into_iter()
-        .find(|library| library.id == tuned.id);
-    Ok(match described {
-        Some(library) => library.rules_file.carries_requests(&tuned.version),
+    Ok(match described(staged)? {
+        Some(library) => library.rules_file.carries_requests(&staged.manifest.library.version),
         None => Rules::read(staged.text(ours)?, form)?.limits_requests(),
     })
 }

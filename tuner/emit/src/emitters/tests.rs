@@ -56,6 +56,7 @@ fn with_decision(
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect(),
+        measured: Vec::new(),
         device: BTreeMap::new(),
         library_string: String::new(),
         progress: &progress,

@@ -3,7 +3,11 @@
 //!
 //! Written from its documentation and from the source of its development branch; no release could be run. Where the two differ, the
 //! source counts: its published schema calls collectives `reducescatter`, its reader wants `reduce_scatter`. The reader passes over
-//! keys that it does not know and takes `"inf"` as a communicator size for -1, both without a word, so both are refused here.
+//! keys that it does not know and takes `"inf"` as a communicator size for -1, both without a word, so both are refused in files of ours.
+//! Files of others are read as the library does ([`others`]).
+
+pub mod others;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,11 +137,8 @@ impl ForRanks {
 }
 
 impl Rules {
-    /// The file's text; rules that leave the choice to the library need not be written.
-    ///
-    /// # Errors
-    /// A collective without a name.
-    pub fn to_json(&self) -> Result<String, RulesError> {
+    /// The rules of each collective in ranges with both ends; rules that leave the choice to the library need not be written.
+    fn in_ranges(&self) -> Result<Vec<(u64, Vec<ForRanks>)>, RulesError> {
         let mut collectives = Vec::new();
         for (id, by_ranks) in &self.normalized().collectives {
             let ranges = with_last(by_ranks).map(|(first, last, by_bytes)| ForRanks {
@@ -157,6 +158,15 @@ impl Rules {
             }
             collectives.push((*id, ranges));
         }
+        Ok(collectives)
+    }
+
+    /// The file's text.
+    ///
+    /// # Errors
+    /// A collective without a name.
+    pub fn to_json(&self) -> Result<String, RulesError> {
+        let collectives = self.in_ranges()?;
         let file = File {
             rule_file_version: VERSION,
             module: MODULE.to_owned(),

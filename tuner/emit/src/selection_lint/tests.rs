@@ -25,7 +25,7 @@ fn base() -> Tree {
 
 fn algorithms() -> BTreeSet<String> {
     let names = BASE.split('"').filter_map(|word| word.strip_prefix(ALGORITHM));
-    names.map(str::to_owned).collect()
+    names.chain(["MPIR_Bcast_intra_tree"]).map(str::to_owned).collect()
 }
 
 fn lint(tree: &Tree) -> Result<(), LintError> {
@@ -50,7 +50,16 @@ fn with_rules() -> Tree {
     };
     let size = Some("avg_msg_size");
     base()
-        .with_rules("bcast", 8, size, &[rule("MPIR_Bcast_intra_ring", &["k=2"], &[])])
+        .with_rules(
+            "bcast",
+            8,
+            size,
+            &[rule(
+                "MPIR_Bcast_intra_tree",
+                &["tree_type=kary", "k=2", "is_non_blocking=1"],
+                &[],
+            )],
+        )
         .and_then(|tree| {
             let rule = rule("MPIR_Allreduce_intra_ring", &[], &[commutative, enough]);
             tree.with_rules("allreduce", 8, size, &[rule])
@@ -101,9 +110,22 @@ fn what_the_library_answers_with_an_abort_is_found_with_its_place() {
         ("\"is_commutative=no\"", "\"is_op_built_in=no\"", "finds no algorithm"),
         ("comm_type=inter", "comm_type=intre", "`comm_type=intre` is no test"),
         (
-            "MPIR_Bcast_intra_ring\": {\n",
-            "MPIR_Bcast_intra_rign\": {\n",
-            "no algorithm `MPIR_Bcast_intra_rign`",
+            "MPIR_Bcast_intra_tree\": {\n",
+            "MPIR_Bcast_intra_teer\": {\n",
+            "no algorithm `MPIR_Bcast_intra_teer`",
+        ),
+        // What the library does not mention.
+        (
+            "\"k=2\"",
+            "\"chunk_size=2\"",
+            "MPIR_Bcast_intra_tree listens to tree_type, k",
+        ),
+        ("\"k=2\"", "\"k=two\"", "`k=two` is taken for another value"),
+        ("tree_type=kary", "tree_type=topology_wave", "allowed: kary"),
+        (
+            "\"is_non_blocking=1\"",
+            "\"topo_overhead=1\"",
+            "`is_non_blocking` of MPIR_Bcast_intra_tree is not set",
         ),
         ("\"k=2\"", "\"q=2\"", "`q=2` is no parameter of an algorithm"),
     ] {

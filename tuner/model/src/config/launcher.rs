@@ -204,7 +204,7 @@ mod tests {
             .unwrap();
         for (from, to, part) in [
             ("--mpi={pmi}", "--mpi=pmix", "{pmi}"),
-            ("pmi = [\"pmix\", \"pmi2\", \"none\"]", "", "{pmi}"),
+            ("pmi = [\"pmix\", \"pmi2\", \"cray_shasta\", \"none\"]", "", "{pmi}"),
             ("ranks_flag = \"--ntasks\"", "ranks_flag = \"\"", "must not be empty"),
             (
                 "--ntasks-per-node={per_node}",

@@ -121,12 +121,16 @@ pub struct Switching {
 }
 
 /// Settings a job needs to be measured as applications run. A library may treat the first calls on a communicator
-/// otherwise than all later ones, and measurements make communicators of their own.
+/// otherwise than all later ones, and measurements make communicators of their own; or it may tune itself while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measuring {
-    /// Environment of the ranks in every launch that measures; what the site sets wins. It is not deployed.
+    /// Environment of the ranks in every launch that measures; what the site sets wins.
     pub environment: BTreeMap<String, String>,
+    /// True if files that deploy anything carry it, too, so that jobs run in the state in which they were measured and proven. False where jobs
+    /// are in that state by themselves.
+    #[serde(default)]
+    pub in_files: bool,
     /// Reason, as a sentence.
     pub because: String,
 }

@@ -14,7 +14,7 @@ pub(super) fn combined(
     (site_parameters, site_environment): (&Pairs, &Pairs),
     setup: &Setup,
     switching: &BTreeMap<String, String>,
-    measuring: Option<&BTreeMap<String, String>>,
+    measured: &BTreeMap<String, String>,
 ) -> (Pairs, Pairs) {
     let is_in = |list: &Pairs, name: &str| list.iter().any(|(other, _)| other == name);
     let owned = |(name, value): (&String, &String)| (name.clone(), value.clone());
@@ -32,8 +32,7 @@ pub(super) fn combined(
     kept.retain(|(name, _)| !is_replaced(name));
     let mut environment = setup.environment.clone();
     let is_said = |name: &str| is_in(&kept, name) || is_replaced(name);
-    let measuring = measuring.into_iter().flatten().filter(|(name, _)| !is_said(name));
-    environment.extend(measuring.map(owned));
+    environment.extend(measured.iter().filter(|(name, _)| !is_said(name)).map(owned));
     environment.extend(kept);
     (parameters, environment)
 }
@@ -62,7 +61,7 @@ mod tests {
             ..Setup::default()
         };
         let measuring: BTreeMap<String, String> = pairs(&[("C", "1"), ("D", "1"), ("A", "1")]).into_iter().collect();
-        let (parameters, environment) = combined((&site.0, &site.1), &setup, &BTreeMap::new(), Some(&measuring));
+        let (parameters, environment) = combined((&site.0, &site.1), &setup, &BTreeMap::new(), &measuring);
         assert_eq!(parameters, pairs(&[("p", "site"), ("r", "site"), ("p", "tried")]));
         assert_eq!(
             environment,

@@ -168,11 +168,16 @@ impl<'a> Jobs<'a> {
             site_environment,
             ..
         } = self.site.options;
-        let measuring = self.site.library.measuring.as_ref().map(|one| &one.environment);
+        let measured = self.site.measured();
         let mut setup = setup.clone();
         setup.environment.extend(self.progress_library(&setup));
         let switching = &self.site.library.switching.parameters;
-        combined((site_parameters, site_environment), &setup, switching, measuring)
+        combined(
+            (site_parameters, site_environment),
+            &setup,
+            switching,
+            &measured.environment,
+        )
     }
 
     /// The variable that loads the progress thread where a setup switches it on; files that are staged load their own copy.

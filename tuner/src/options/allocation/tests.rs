@@ -126,7 +126,10 @@ fn outside_of_an_allocation_the_way_into_one_is_named() {
     let error = found("slurm", Some("pmi9"), &[("SLURM_JOB_ID", "7")])
         .unwrap_err()
         .to_string();
-    assert!(error.contains("--pmi") && error.contains("pmix, pmi2, none"), "{error}");
+    assert!(
+        error.contains("--pmi") && error.contains("pmix, pmi2, cray_shasta, none"),
+        "{error}"
+    );
     let error = found("jsm", Some("pmix"), &[("LSB_JOBID", "7")])
         .unwrap_err()
         .to_string();

@@ -257,3 +257,47 @@ fn json_that_kilter_wrote_is_not_taken_for_a_sites_rules() {
         assert!(said.contains("are kept where the tuning sets none"), "{said}");
     }
 }
+
+/// A site's JSON has more than Kilter writes. It is taken, kept, and what Open MPI does not look at is said.
+#[test]
+fn json_of_a_site_is_kept_with_what_kilter_does_not_write() {
+    let theirs = br#"{ "owner": "site", "collectives": { "reduce": [
+        { "comm_rank_distribution": "single-node", "rules": [ { "alg": "binomial", }, ] } ] } }"#;
+    let home = Home::new();
+    home.write("rules.json", theirs);
+    let named = home.path("rules.json").display().to_string();
+    let parameters = format!("coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = {named}\n");
+    home.write(PARAMETERS, parameters.as_bytes());
+    let prepared = home.apply(&staged_as_json(32768), false).unwrap();
+    let notes = prepared.notes.join("\n");
+    for part in [
+        "are kept where the tuning sets none".to_owned(),
+        format!("warning: `{named}`, line 1: `owner` is nothing that Open MPI looks at"),
+    ] {
+        assert!(notes.contains(&part), "{part} in {notes}");
+    }
+    prepared.carry_out(None).unwrap();
+    let merged: serde_json::Value = serde_json::from_str(&home.read(&format!("share/openmpi-6.0/{JSON}"))).unwrap();
+    assert_eq!(merged["owner"], "site");
+    let ranges = merged["collectives"]["reduce"].as_array().unwrap();
+    let of = |range: usize| {
+        (
+            &ranges[range]["comm_rank_distribution"],
+            &ranges[range]["rules"][0]["alg"],
+        )
+    };
+    assert_eq!(
+        of(0),
+        (&"single-node".into(), &4.into()),
+        "ours on one node: {merged:#}"
+    );
+    assert_eq!(ranges[0]["rules"][1]["alg"], "binomial");
+    assert_eq!(of(1), (&"single-node".into(), &"binomial".into()));
+    assert_eq!(of(2), (&serde_json::Value::Null, &4.into()));
+
+    let refused = said_of("rules.json", b"{ \"collectives\": { \"reducescatter\": [] } }", |_| ());
+    assert!(
+        refused.contains("ignores the whole file") && refused.contains("put that right"),
+        "{refused}"
+    );
+}

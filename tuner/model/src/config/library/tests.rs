@@ -455,11 +455,21 @@ fn a_description_is_found_by_what_a_worker_reports() {
         ("MPICH Version:\t4.3.2", "mpich-4.3"),
         ("MPICH Version:      4.1.1", "mpich-4"),
         ("MVAPICH2 Version      :\t2.3.7", "mvapich2-2.3"),
+        ("MVAPICH Version:      3.0", "mvapich-3"),
+        ("MVAPICH Version:      4.1", "mvapich-4"),
+        (
+            "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)",
+            "cray-mpich-8",
+        ),
+        (
+            "MPI VERSION    : CRAY MPICH version 9.0.0.113 (ANL base 4.1.2)",
+            "cray-mpich-9",
+        ),
         ("Intel(R) MPI Library 2021.19.0 for Linux* OS", "intelmpi-2021"),
     ] {
         assert_eq!(find_reported(line).unwrap().unwrap().id, id, "{line}");
     }
-    assert_eq!(find_reported("MVAPICH Version: 3.0").unwrap(), None);
+    assert_eq!(find_reported("ParaStation MPI 5.9").unwrap(), None);
 }
 
 #[test]
@@ -474,12 +484,16 @@ fn every_row_says_how_it_was_verified() {
         text.push_str(&format!("{}: {}\n", library.id, strongest.unwrap_or("none")));
     }
     insta::assert_snapshot!(text, @"
+    cray-mpich-8: documentation
+    cray-mpich-9: documentation
     intelmpi-2021: printed
     mpich-4.0: run
     mpich-4.3: printed
     mpich-4: documentation
     mpich-5.0: printed
     mpt-2: documentation
+    mvapich-3: documentation
+    mvapich-4: documentation
     mvapich2-2.3-hydra: source
     mvapich2-2.3: run
     openmpi-4.1: run
