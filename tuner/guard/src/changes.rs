@@ -84,8 +84,9 @@ fn is_same(subject: &str, from: &str, to: &str) -> bool {
 
 /// The same with many printed parameters in one line: another release of a library has hundreds of other ones.
 fn condensed(changes: Vec<Change>) -> Vec<Change> {
-    let (printed, mut others): (Vec<Change>, Vec<Change>) =
-        changes.into_iter().partition(|change| change.subject.starts_with(PRINTED));
+    let (printed, mut others): (Vec<Change>, Vec<Change>) = changes
+        .into_iter()
+        .partition(|change| change.subject.starts_with(PRINTED));
     if printed.len() <= MOST_PRINTED {
         others.extend(printed);
         return others;
@@ -173,6 +174,10 @@ mod tests {
         assert_eq!(changes(&with("1", 6), &with("2", 6)).len(), 6);
         let many = changes(&with("1", 300), &with("2", 300));
         assert_eq!(many.len(), 1);
-        assert!(many[0].to.starts_with("300 of them differ: p000, p001"), "{}", many[0].to);
+        assert!(
+            many[0].to.starts_with("300 of them differ: p000, p001"),
+            "{}",
+            many[0].to
+        );
     }
 }

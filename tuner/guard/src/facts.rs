@@ -30,10 +30,9 @@ impl Facts {
         hosts.insert(host.to_owned(), text.into());
     }
 
-    /// The text about the whole job.
-    #[must_use]
-    pub fn said(&self, subject: &str) -> Option<&str> {
-        self.0.get(subject)?.get(JOB).map(String::as_str)
+    /// Removes a subject.
+    pub fn forget(&mut self, subject: &str) {
+        self.0.remove(subject);
     }
 
     /// Names of all hosts of which anything is known.
@@ -63,12 +62,5 @@ impl Facts {
     /// Texts of a subject by host.
     pub(crate) fn texts(&self, subject: &str) -> Option<&BTreeMap<String, String>> {
         self.0.get(subject)
-    }
-
-    /// Adds all facts of another collection, which win.
-    pub fn extend(&mut self, other: Facts) {
-        for (subject, texts) in other.0 {
-            self.0.entry(subject).or_default().extend(texts);
-        }
     }
 }

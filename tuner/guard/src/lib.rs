@@ -6,8 +6,8 @@
 //!
 //! The crate starts nothing, reads no file and knows no MPI library.
 
-pub mod changes;
 mod chance;
+pub mod changes;
 pub mod deployed;
 pub mod facts;
 pub mod json;

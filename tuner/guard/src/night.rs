@@ -91,7 +91,10 @@ impl Night {
         }
         let is_unmeasured = self.times.iter().any(|timed| timed.pace == Pace::NotMeasured)
             || self.guidelines.iter().any(deployed::Guideline::is_unmeasured)
-            || self.deployed.iter().any(|change| change.acted && change.state() == State::Unknown);
+            || self
+                .deployed
+                .iter()
+                .any(|change| change.acted && change.state() == State::Unknown);
         if is_unmeasured || !self.unchecked.is_empty() {
             Standing::Unchecked
         } else {

@@ -86,11 +86,11 @@ pub struct OfKind {
     pub kind: Kind,
     /// Bytes of a message.
     pub bytes: u64,
-    /// The median pair, there and back, in seconds.
+    /// The usual pair, there and back, in seconds: one of two hosts as the middle one is.
     pub seconds: f64,
     /// The pairs.
     pub pairs: Vec<Pair>,
-    /// Factor that each host puts on its messages, in the order of the hosts; absent for one without measured pairs.
+    /// Factor of each host's messages over the middle host's, in the order of the hosts; absent for one without measured pairs.
     pub factors: Vec<Option<f64>>,
 }
 
@@ -157,6 +157,11 @@ impl Logs {
         })
     }
 
+    /// What the middle host adds. A slow host among few moves the median pair, and this back.
+    fn middle(&self) -> f64 {
+        median(self.added.iter().flatten().copied()).unwrap_or_default()
+    }
+
     /// The distance of each value from the middle one, and the probability of such a distance by chance.
     fn outliers(&self, values: &[f64]) -> Vec<(f64, f64)> {
         let middle = median(values.iter().copied()).unwrap_or_default();
@@ -181,7 +186,7 @@ pub fn judge(hosts: &[String], measured: &BTreeMap<Kind, Measured>, rule: &Rule)
     let of_kind = |(kind, logs): (&Kind, &Logs)| OfKind {
         kind: *kind,
         bytes: kind.bytes(),
-        seconds: logs.centre.exp(),
+        seconds: (logs.centre + logs.middle()).exp(),
         pairs: logs
             .pairs
             .iter()
@@ -190,7 +195,11 @@ pub fn judge(hosts: &[String], measured: &BTreeMap<Kind, Measured>, rule: &Rule)
                 seconds: log.exp(),
             })
             .collect(),
-        factors: logs.added.iter().map(|added| added.map(f64::exp)).collect(),
+        factors: logs
+            .added
+            .iter()
+            .map(|added| added.map(|added| (added - logs.middle()).exp()))
+            .collect(),
     };
     Map {
         hosts: hosts.to_vec(),

@@ -142,7 +142,16 @@ fn times(all: &[Timed]) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let heads = ["cell", "accepted", "tonight", "ratio", "95 % interval", "p", "counts from", ""];
+    let heads = [
+        "cell",
+        "accepted",
+        "tonight",
+        "ratio",
+        "95 % interval",
+        "p",
+        "counts from",
+        "",
+    ];
     let mut table = plain(&heads, &[1, 2, 3, 4, 5, 6]);
     for one in all {
         let seconds = one.seconds.map_or_else(|| "-".to_owned(), format::seconds);
@@ -195,7 +204,7 @@ fn hosts(map: &Map) -> String {
     for kind in &map.kinds {
         let _ = write!(
             out,
-            "\n{} of {}, there and back over the median pair's {}:\n{}\n",
+            "\n{} of {}, there and back over the usual pair's {}:\n{}\n",
             kind.kind.word(),
             format::bytes(kind.bytes),
             format::seconds(kind.seconds),
@@ -205,7 +214,7 @@ fn hosts(map: &Map) -> String {
     out
 }
 
-/// Times of pairs over the median pair's; the last column is what each host does to its messages.
+/// Times of pairs over the usual pair's; the last column is what each host does to its messages.
 fn matrix(map: &Map, kind: &OfKind) -> String {
     let count = map.hosts.len();
     let is_wide = count > WIDEST_MAP;
@@ -263,7 +272,10 @@ pub fn conclusion(night: &Night) -> String {
             format::percent(night.alpha)
         ),
         Standing::Differs if night.accepts => "Something differs from before.".to_owned(),
-        Standing::Differs => "Something changed. If it is meant, `kilter guard --accept` makes it what later nights are compared with.".to_owned(),
+        Standing::Differs => {
+            "Something changed. If it is meant, `kilter guard --accept` makes it what later nights are compared with."
+                .to_owned()
+        }
         Standing::Unchecked => "Nothing was found to be changed, and not everything could be checked.".to_owned(),
     };
     let parts = [compared, if night.accepts { accepted } else { String::new() }];

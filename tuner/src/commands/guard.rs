@@ -108,7 +108,17 @@ mod tests {
 
     #[test]
     fn hints_leave_out_what_they_say_themselves() {
-        let words = ["guard", "-n", "2", "--out", "here", "--db=x.db", "--install-hints", "d", "--per-node"];
+        let words = [
+            "guard",
+            "-n",
+            "2",
+            "--out",
+            "here",
+            "--db=x.db",
+            "--install-hints",
+            "d",
+            "--per-node",
+        ];
         let words = words.map(str::to_owned);
         assert_eq!(kept(&words, &REPLACED), ["guard", "-n", "2", "--per-node"]);
     }

@@ -92,7 +92,9 @@ const ASKED: &[Asked] = &[
 ];
 
 /// Devices of networks that a host may have, whose firmware and links are asked after one by one.
-const DEVICES: [&str; 8] = ["mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx4_0", "hfi1_0", "hfi1_1", "bnxt_re0"];
+const DEVICES: [&str; 8] = [
+    "mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx4_0", "hfi1_0", "hfi1_1", "bnxt_re0",
+];
 
 /// The text behind the first `KEY :` of a file.
 fn line(text: &str, key: &str) -> Option<String> {
@@ -170,9 +172,19 @@ fn of_host(facts: &mut Facts, host: &str, files: &BTreeMap<String, String>) {
             let path = if path.is_empty() { asked.files[0] } else { path };
             let text = files.get(path).map(|text| text.trim().to_owned());
             // Tables are read line by line, names of a directory in one.
-            text.map(|text| if asked.files == [CPU] || asked.files == [MEMINFO] { text } else { text.replace('\n', ", ") })
+            text.map(|text| {
+                if asked.files == [CPU] || asked.files == [MEMINFO] {
+                    text
+                } else {
+                    text.replace('\n', ", ")
+                }
+            })
         };
-        facts.of_host(asked.subject, host, (asked.read)(&whole).unwrap_or_else(|| NOT_TOLD.to_owned()));
+        facts.of_host(
+            asked.subject,
+            host,
+            (asked.read)(&whole).unwrap_or_else(|| NOT_TOLD.to_owned()),
+        );
     }
     for (subject, path) in of_devices() {
         if let Some(text) = text(&path) {
@@ -220,7 +232,10 @@ mod tests {
             ("memory", "125.0 GiB"),
             ("microcode", "0x2b"),
         ];
-        assert_eq!(found, expected.map(|(subject, text)| (subject.to_owned(), text.to_owned())));
+        assert_eq!(
+            found,
+            expected.map(|(subject, text)| (subject.to_owned(), text.to_owned()))
+        );
         let untold = facts.subjects().filter(|(_, texts)| texts["a"] == NOT_TOLD);
         assert_eq!(untold.count(), ASKED.len() - 6);
     }

@@ -21,7 +21,10 @@ const TEMPLATES: [(&str, &str); 5] = [
         "kilter-guard.scrontab",
         include_str!("../../../configs/guard/kilter-guard.scrontab"),
     ),
-    ("kilter_guard.py", include_str!("../../../configs/guard/kilter_guard.py")),
+    (
+        "kilter_guard.py",
+        include_str!("../../../configs/guard/kilter_guard.py"),
+    ),
 ];
 
 /// The script that the other files call.
@@ -80,7 +83,9 @@ mod tests {
     fn every_file_calls_the_script_and_the_script_calls_the_command() {
         let directory = tempfile::tempdir().unwrap();
         let hints = Hints {
-            command: ["/opt/kilter/bin/kilter", "guard", "-n", "8", "--env", "A=b c"].map(str::to_owned).to_vec(),
+            command: ["/opt/kilter/bin/kilter", "guard", "-n", "8", "--env", "A=b c"]
+                .map(str::to_owned)
+                .to_vec(),
             budget_seconds: 300.0,
             nodes: 4,
         };
@@ -88,13 +93,24 @@ mod tests {
         assert_eq!(names.len(), 5);
         let text = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
         let script = directory.path().join(SCRIPT);
-        assert!(text(SCRIPT).contains("exec /opt/kilter/bin/kilter guard -n 8 --env 'A=b c' \"$@\""), "{}", text(SCRIPT));
+        assert!(
+            text(SCRIPT).contains("exec /opt/kilter/bin/kilter guard -n 8 --env 'A=b c' \"$@\""),
+            "{}",
+            text(SCRIPT)
+        );
         assert_eq!(std::fs::metadata(&script).unwrap().permissions().mode() & 0o777, 0o755);
         for name in names {
             let text = text(&name);
             let calls = name.ends_with(".timer") || name == SCRIPT || text.contains(&script.display().to_string());
             assert!(calls, "{name}: {text}");
-            let left = ["{script}", "{directory}", "{seconds}", "{minutes}", "{nodes}", "{command}"];
+            let left = [
+                "{script}",
+                "{directory}",
+                "{seconds}",
+                "{minutes}",
+                "{nodes}",
+                "{command}",
+            ];
             assert!(left.iter().all(|hole| !text.contains(hole)), "{name}: {text}");
         }
         assert!(text("kilter-guard.scrontab").contains("#SCRON --nodes=4\n"));

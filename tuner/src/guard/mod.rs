@@ -89,7 +89,11 @@ pub fn night(context: &Context<'_>, told: Facts, asked: &Asked) -> anyhow::Resul
     let mut deployed = state.settings(&site.library, &tuned, &acting);
     deployed.extend(in_place(context, &tuned, &acting, &mut facts)?);
     let watched = probes::watched(site.options, &tuned);
-    let count = if accepts { ACCEPTING * asked.launches } else { asked.launches };
+    let count = if accepts {
+        ACCEPTING * asked.launches
+    } else {
+        asked.launches
+    };
     let timed = launches::measure(jobs, "night", &watched, count)?;
     deployed.extend(tuned.of_dropin(&timed.dropin, &acting));
     let mut rule = Rule::of_ten_nights(site.options.alpha, site.options.effect_floor);
@@ -115,7 +119,7 @@ pub fn night(context: &Context<'_>, told: Facts, asked: &Asked) -> anyhow::Resul
     }
     let guidelines = judged(&fixed, &timed, &again, &rule);
     let hosts = state.hosts();
-    let mut unchecked = timed.unchecked();
+    let mut unchecked = [timed.unchecked(), again.unchecked()].concat();
     let nodes = if asked.per_node {
         per_node::map(jobs, &state.start.hosts, &rule, &mut unchecked)?
     } else {
@@ -132,6 +136,11 @@ pub fn night(context: &Context<'_>, told: Facts, asked: &Asked) -> anyhow::Resul
             .collect(),
         facts,
     };
+    anyhow::ensure!(
+        !kept.times.is_empty(),
+        "none of the watched calls gave a time: {}; end what else runs, or raise --budget",
+        unchecked.join("; ")
+    );
     let night = Night {
         schema: SCHEMA,
         library: format!("{} {}", site.library.name, site.version),
@@ -155,7 +164,8 @@ pub fn night(context: &Context<'_>, told: Facts, asked: &Asked) -> anyhow::Resul
         warnings: context.progress.warnings(),
     };
     let text = serde_json::to_string(&kept)?;
-    jobs.run.record_night((key.0, &key.1), word(night.standing()), accepts, &text)?;
+    jobs.run
+        .record_night((key.0, &key.1), word(night.standing()), accepts, &text)?;
     Ok(night)
 }
 
@@ -198,7 +208,11 @@ impl Reference {
             let cell = subject.item_id();
             let accepted = Sample::new(self.accepted.times.get(&cell)?.clone()).ok()?;
             Some(Watched {
-                nights: self.since.iter().filter_map(|night| night.get(&cell).copied()).collect(),
+                nights: self
+                    .since
+                    .iter()
+                    .filter_map(|night| night.get(&cell).copied())
+                    .collect(),
                 tonight: timed.sample(subject),
                 again: None,
                 accepted,

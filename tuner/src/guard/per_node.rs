@@ -130,6 +130,9 @@ mod tests {
     fn each_host_speaks_by_its_first_rank() {
         let of_ranks = ["a", "a", "b", "a", "c"].map(str::to_owned);
         let (hosts, ranks) = first_ranks(&of_ranks);
-        assert_eq!((hosts.as_slice(), ranks), (&["a", "b", "c"].map(str::to_owned)[..], vec![0, 2, 4]));
+        assert_eq!(
+            (hosts.as_slice(), ranks),
+            (&["a", "b", "c"].map(str::to_owned)[..], vec![0, 2, 4])
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use kilter_guard::Facts;
 use kilter_guard::deployed::{Acts, Change};
+use kilter_guard::facts::PRINTED;
 use kilter_model::config::library::Library;
 use kilter_model::setup::Setup;
 use kilter_protocol::report::Start;
@@ -52,13 +53,17 @@ impl State {
         let Start {
             variables, environment, ..
         } = &self.start;
-        variables.get(name).or_else(|| environment.get(name)).map(String::as_str)
+        variables
+            .get(name)
+            .or_else(|| environment.get(name))
+            .map(String::as_str)
     }
 
     /// Adds what it says to the facts.
     pub(super) fn tell(&self, library: &Library, tuned: &Tuned, facts: &mut Facts) {
-        facts.of_job("MPI library", self.start.library.clone());
         for (name, value) in &self.start.variables {
+            // The running job knows better than the library's program.
+            facts.forget(&format!("{PRINTED}{name}"));
             facts.of_job(&format!("parameter {name}"), value.clone());
         }
         let described = library.parameters.iter().filter(|row| row.environment);

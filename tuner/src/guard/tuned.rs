@@ -86,7 +86,9 @@ impl Tuned {
     /// That of the newest run of `tune` on this library and so many ranks; empty if there is none.
     pub(super) fn newest(reader: &Reader, library: &Library, ranks: usize) -> anyhow::Result<Tuned> {
         for head in reader.runs()?.into_iter().rev().filter(|head| head.has_report) {
-            let Some(report) = reader.report(head.id)? else { continue };
+            let Some(report) = reader.report(head.id)? else {
+                continue;
+            };
             if report.command == "tune" && report.library.name == library.name && report.ranks == ranks {
                 return Ok(Tuned::of(&report, library));
             }
@@ -121,7 +123,9 @@ impl Tuned {
             *rank += 1;
         }
         ranked.sort_by_key(|(rank, _)| *rank);
-        let known = ranked.into_iter().filter_map(|(_, (cell, fix))| tuned.guideline(cell, fix));
+        let known = ranked
+            .into_iter()
+            .filter_map(|(_, (cell, fix))| tuned.guideline(cell, fix));
         tuned.fixed = known.take(MOST_FIXED).collect();
         tuned
     }
@@ -148,7 +152,9 @@ impl Tuned {
         let settings: Vec<(String, String)> = settings
             .map(|setting| (setting.name.clone(), setting.value.clone()))
             .collect();
-        let switched = library.algorithms_of(collective).is_some_and(|row| row.at_start.is_none());
+        let switched = library
+            .algorithms_of(collective)
+            .is_some_and(|row| row.at_start.is_none());
         let is_new = self
             .selected
             .iter()

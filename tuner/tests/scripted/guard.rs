@@ -82,7 +82,10 @@ fn another_library_and_another_kernel_are_named_until_they_are_accepted() {
     let night = watch.night(library(1), other.clone(), "");
     assert_eq!(night.standing(), Standing::Differs);
     let said = told_of(&night);
-    for line in ["kernel: 6.1 -> 6.2, on host0", "library: Scripted MPI 1.0 -> Scripted MPI 2.0"] {
+    for line in [
+        "kernel: 6.1 -> 6.2, on host0",
+        "library: Scripted MPI 1.0 -> Scripted MPI 2.0",
+    ] {
         assert!(said.contains(line), "{said}");
     }
     let accepted = watch.night(library(2), other.clone(), "--accept");
@@ -97,7 +100,11 @@ fn everything_that_is_slower_and_one_call_that_is_slower_are_found() {
     let watch = Watch::new();
     watch.night(library(0), told(), "");
     let night = watch.night(library(1).slower(1.5), told(), "");
-    assert!(night.times.iter().all(|timed| timed.pace == Pace::Slower), "{}", told_of(&night));
+    assert!(
+        night.times.iter().all(|timed| timed.pace == Pace::Slower),
+        "{}",
+        told_of(&night)
+    );
     let slow_bcast = |call: &Call<'_>, usual: f64| if call.bytes == 8 { 1.3 * usual } else { usual };
     let night = watch.night(library(2).cost("bcast", slow_bcast), told(), "");
     let slower = night.times.iter().filter(|timed| timed.pace == Pace::Slower);
@@ -191,7 +198,10 @@ fn a_slow_host_is_named_among_the_others() {
     let night = watch.night(library(1).between(slowed), told(), &arguments);
     let said = told_of(&night);
     assert_eq!(night.standing(), Standing::Differs, "{said}");
-    assert!(night.nodes.unwrap().slow.iter().all(|slow| slow.hosts == ["host5"]), "{said}");
+    assert!(
+        night.nodes.unwrap().slow.iter().all(|slow| slow.hosts == ["host5"]),
+        "{said}"
+    );
 }
 
 #[test]

@@ -101,7 +101,10 @@ mod tests {
         night("differs", false, "loud");
         let last = night("silent", false, "new silent");
         let found = last.guarded(place, "silent").unwrap().unwrap();
-        assert_eq!((found.accepted.run, found.accepted.content.as_str()), (accepted.id, "new"));
+        assert_eq!(
+            (found.accepted.run, found.accepted.content.as_str()),
+            (accepted.id, "new")
+        );
         let since: Vec<&str> = found.since.iter().map(|night| night.content.as_str()).collect();
         assert_eq!(since, ["new silent"]);
         assert_eq!(last.guarded(("A", "4 ranks"), "silent").unwrap(), None);

@@ -139,7 +139,10 @@ fn each_finding_alone_is_a_difference() {
     };
     assert_eq!(with(&|night| night.changes = full.changes.clone()), Standing::Differs);
     assert_eq!(with(&|night| night.deployed = full.deployed.clone()), Standing::Differs);
-    assert_eq!(with(&|night| night.guidelines = full.guidelines.clone()), Standing::Differs);
+    assert_eq!(
+        with(&|night| night.guidelines = full.guidelines.clone()),
+        Standing::Differs
+    );
     assert_eq!(with(&|night| night.times = full.times.clone()), Standing::Differs);
     assert_eq!(with(&|night| night.nodes = full.nodes.clone()), Standing::Differs);
     // A change that was never installed is told, and is no difference.
