@@ -69,7 +69,8 @@ pub fn change(change: &Change) -> String {
         [] => String::new(),
         hosts => format!(", on {}", some(hosts)),
     };
-    format!("{}: {} -> {}{on}", change.subject, change.from, change.to)
+    let text = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+    format!("{}: {} -> {}{on}", change.subject, text(&change.from), text(&change.to))
 }
 
 fn some(names: &[String]) -> String {

@@ -80,7 +80,6 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::store::Store;
 
     #[test]
