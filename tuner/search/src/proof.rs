@@ -12,7 +12,7 @@
 //!   sent when they were switched in the running job. A file of rules that the library does not take, or asks for other communicators
 //!   only, is found so.
 //!
-//! A third launch, long after: [`in_place`] asks if what was installed then still sends what it should.
+//! A third launch, long after: [`in_place()`] asks if what was installed then still sends what it should.
 //!
 //! If the library counts no messages, settings are read back, and the report says that this is all.
 
