@@ -69,7 +69,13 @@ pub fn change(change: &Change) -> String {
         [] => String::new(),
         hosts => format!(", on {}", some(hosts)),
     };
-    let text = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+    let text = |text: &str| {
+        if text.is_empty() {
+            "nothing".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
     format!("{}: {} -> {}{on}", change.subject, text(&change.from), text(&change.to))
 }
 
