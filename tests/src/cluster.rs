@@ -15,11 +15,21 @@ impl Cluster {
     /// The script failed for another reason.
     #[must_use]
     pub fn up(hosts: &str) -> Option<Cluster> {
+        Cluster::up_with(hosts, &[])
+    }
+
+    /// The same with further options of the script.
+    ///
+    /// # Panics
+    /// The script failed for another reason.
+    #[must_use]
+    pub fn up_with(hosts: &str, options: &[&str]) -> Option<Cluster> {
         let name = format!("t{}h", std::process::id());
         let owner = std::process::id().to_string();
         let output = script()
             .args(["up", hosts, "--rate", "1Gbit", "--latency", "200us", "--owner", &owner])
             .args(["--name", &name])
+            .args(options)
             .output()
             .expect("the script runs");
         let said = String::from_utf8_lossy(&output.stderr);

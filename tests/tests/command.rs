@@ -9,6 +9,7 @@ mod check_mpich;
 mod correctness;
 mod doctor;
 mod faults;
+mod guard;
 mod install;
 mod libraries;
 mod library_in_use;
@@ -70,6 +71,7 @@ fn main() -> std::process::ExitCode {
         tune_limits,
         tune_mpich,
         tune_on_cluster,
+        guard,
         tune_overlap,
         tune_plugin,
         tune_refuses,

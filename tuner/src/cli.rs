@@ -12,6 +12,7 @@ mod compare;
 mod detect;
 mod explain;
 mod generate;
+mod guard;
 mod job;
 mod list;
 mod measure;
@@ -36,6 +37,7 @@ pub use compare::{Compare, CompareFormat, Stage};
 pub use detect::{Detect, DetectFormat};
 pub use explain::Explain;
 pub use generate::Generate;
+pub use guard::Guard;
 pub use job::{Job, Output};
 pub use list::{List, ListFormat, Listed};
 pub use measure::{CacheChoice, CorrectionChoice, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice};
@@ -130,6 +132,12 @@ pub enum Command {
     ///
     /// Exit status: 0 no regression, 1 regressions, 2 error.
     Compare(Compare),
+    /// Check, every night or after maintenance, what changed for MPI: the hosts, the library, what is deployed, a few times.
+    ///
+    /// The first night is accepted, and later ones are compared with it. Hosts are named with what they had and have, deployed changes
+    /// with the evidence that they act, times with ratio and interval. Exit status: 0 nothing changed, 1 something changed or is slower, 2
+    /// something could not be checked.
+    Guard(Guard),
     /// Read statistics that an MPI library printed, and say what to set or change: retries, copies, unexpected messages, calls to avoid.
     ///
     /// Reads MPT's MPI_STATS, Open MPI's SPC, MPICH's counts of algorithms, UCX's statistics, Intel's APS charts, and counts and times of

@@ -5,6 +5,7 @@ pub mod carriers;
 pub mod cli;
 pub mod commands;
 pub mod doctor;
+pub mod guard;
 pub mod launcher;
 pub mod library_info;
 pub mod logging;

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod application;
+mod guard;
 mod layouts;
 mod overlap;
 mod slots;
@@ -22,6 +23,7 @@ use crate::repetition_rule;
 use allocation::{Found, Surroundings};
 use application::Application;
 
+pub use guard::{Guarding, guarding};
 pub use layouts::{Checking, checking};
 pub use overlap::overlap;
 pub use tune::tuning;

@@ -138,7 +138,7 @@ pub(crate) fn date(unix_seconds: f64) -> String {
 }
 
 /// Says what other load did, where it was there.
-fn warn_of_load(jobs: &Jobs<'_>) {
+pub(crate) fn warn_of_load(jobs: &Jobs<'_>) {
     let allowed = jobs.most_other_cores();
     let Ok((most, launches)) = jobs.run.other_load(allowed) else {
         return;

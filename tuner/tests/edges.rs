@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-stats", &[]),
     ("kilter-advise", &["kilter-render"]),
     ("kilter-detect", &["kilter-protocol", "kilter-render", "kilter-stats"]),
+    ("kilter-guard", &["kilter-render", "kilter-stats"]),
     (
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
@@ -122,6 +123,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-bench",
             "kilter-detect",
             "kilter-emit",
+            "kilter-guard",
             "kilter-model",
             "kilter-overlap",
             "kilter-profile",
@@ -199,6 +201,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-detect", &["kilter-fixtures"]),
     ("kilter-search", &["kilter-fixtures"]),
     ("kilter-emit", &["kilter-fixtures"]),
+    ("kilter-guard", &["kilter-fixtures"]),
     ("kilter-overlap", &["kilter-fixtures"]),
     ("kilter-profiling", &["kilter-fixtures"]),
     ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),

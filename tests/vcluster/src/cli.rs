@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     family::Mpi,
-    quantity::{Delay, Rate},
+    quantity::{Delay, Rate, Slow},
     state::{MAX_HOSTS, Name},
 };
 
@@ -40,6 +40,9 @@ pub(crate) enum Action {
         /// Time that each packet costs at either port, besides its bytes
         #[arg(long, default_value = "0us")]
         overhead: Delay,
+        /// A host whose packets take longer each way, by its number and the time, such as 3:300us
+        #[arg(long, value_name = "HOST:DELAY")]
+        slow: Option<Slow>,
         /// Take the cluster down when this process ends, however it ends
         #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
         owner: Option<i32>,

@@ -52,6 +52,7 @@ fn act(Cli { name, command }: Cli) -> Result<u8> {
             rate,
             latency,
             overhead,
+            slow,
             owner,
         } => {
             let cluster = Cluster {
@@ -60,6 +61,7 @@ fn act(Cli { name, command }: Cli) -> Result<u8> {
                     rate,
                     latency,
                     overhead,
+                    slow,
                 },
                 owner,
             };

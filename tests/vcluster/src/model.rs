@@ -17,7 +17,7 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use crate::quantity::{Delay, Nanos, Rate};
+use crate::quantity::{Delay, Nanos, Rate, Slow};
 
 /// The constants of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,17 @@ pub(crate) struct Link {
     pub(crate) latency: Delay,
     /// Time that a port is kept by a packet besides its serialisation, at both ends.
     pub(crate) overhead: Delay,
+    /// A host with a longer way to everyone and from everyone.
+    pub(crate) slow: Option<Slow>,
+}
+
+impl Link {
+    /// Time of the first bit between the ports of two hosts.
+    fn latency_between(&self, from: usize, to: usize) -> Nanos {
+        let is_at = |slow: &Slow| slow.host == from || slow.host == to;
+        let longer = self.slow.filter(is_at).map_or(0, |slow| slow.delay.nanos);
+        self.latency.nanos + longer
+    }
 }
 
 /// Packets in flight; `P` is what the caller wants back at delivery.
@@ -90,7 +101,7 @@ impl<P> Model<P> {
         self.injection_free[from] = started + serialisation;
         for (host, payload) in to {
             self.schedule(
-                started + self.link.latency.nanos,
+                started + self.link.latency_between(from, host),
                 Stage::Arrives,
                 host,
                 serialisation,
@@ -177,6 +188,7 @@ mod tests {
             rate: "1Gbit".parse().unwrap(),
             latency: Delay { nanos: LATENCY },
             overhead: overhead.parse().unwrap(),
+            slow: None,
         };
         Model::new(hosts, link)
     }
@@ -191,6 +203,20 @@ mod tests {
             }
         }
         delivered
+    }
+
+    #[test]
+    fn a_slow_host_is_far_from_everyone_each_way() {
+        let mut model = network(3, "0us");
+        model.link.slow = Some("1:300us".parse().unwrap());
+        let far = 1_000 + LATENCY + 300_000 + 8_000;
+        model.send(1_000, 0, 1_000, [(1, 7), (2, 8)]);
+        assert_eq!(drain(&mut model), [(8, 2, far - 300_000), (7, 1, far)]);
+        let mut model = network(3, "0us");
+        model.link.slow = Some("1:300us".parse().unwrap());
+        model.send(1_000, 1, 1_000, [(2, 9)]);
+        assert_eq!(drain(&mut model), [(9, 2, far)]);
+        assert!("1".parse::<Slow>().is_err() && "x:1us".parse::<Slow>().is_err() && "1:1".parse::<Slow>().is_err());
     }
 
     #[test]

@@ -48,6 +48,37 @@ pub(crate) enum QuantityError {
     Delay { text: String },
 }
 
+/// A host whose messages take longer, each way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slow {
+    pub(crate) host: usize,
+    pub(crate) delay: Delay,
+}
+
+impl FromStr for Slow {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let wrong = || QuantityError::Malformed {
+            text: text.to_owned(),
+            what: "slow host",
+            units: "ns, us, ms, s, behind a host's number and a colon".to_owned(),
+            examples: "3:300us",
+        };
+        let (host, delay) = text.split_once(':').ok_or_else(wrong)?;
+        Ok(Self {
+            host: host.parse().map_err(|_| wrong())?,
+            delay: delay.parse()?,
+        })
+    }
+}
+
+impl fmt::Display for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.delay)
+    }
+}
+
 impl Rate {
     /// Nanoseconds that `bytes` occupy a port of this rate, rounded down.
     pub(crate) fn serialisation(self, bytes: usize) -> Nanos {

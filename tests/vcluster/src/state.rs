@@ -203,12 +203,14 @@ impl fmt::Display for Cluster {
             rate,
             latency,
             overhead,
+            slow,
         } = self.link;
         let hosts = self.hosts;
         write!(
             f,
             "hosts = {hosts}\nrate = {rate}\nlatency = {latency}\noverhead = {overhead}\n"
         )?;
+        slow.map_or(Ok(()), |slow| writeln!(f, "slow = {slow}"))?;
         self.owner.map_or(Ok(()), |owner| writeln!(f, "owner = {owner}"))
     }
 }
@@ -234,6 +236,7 @@ impl FromStr for Cluster {
                 rate: needed("rate")?.parse()?,
                 latency: needed("latency")?.parse()?,
                 overhead: needed("overhead")?.parse()?,
+                slow: value("slow").map(str::parse).transpose()?,
             },
             owner: value("owner").map(number).transpose()?,
         })
@@ -246,11 +249,12 @@ mod tests {
 
     #[test]
     fn a_cluster_reads_back_as_it_was_written() {
-        for owner in [None, Some(4711)] {
+        for (owner, slow) in [(None, None), (Some(4711), Some("3:300us".parse().unwrap()))] {
             let link = Link {
                 rate: "2.5Gbit".parse().unwrap(),
                 latency: "50us".parse().unwrap(),
                 overhead: "500ns".parse().unwrap(),
+                slow,
             };
             let cluster = Cluster { hosts: 8, link, owner };
             assert_eq!(cluster.to_string().parse::<Cluster>().unwrap(), cluster);

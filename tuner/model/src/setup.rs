@@ -15,6 +15,8 @@ pub struct Setup {
     pub expected: Vec<(String, String)>,
     /// Variables that files set, which the ranks must have although they are not passed on the command line.
     pub expected_environment: Vec<(String, String)>,
+    /// Parameters of the library to read back as they are, whatever they are.
+    pub reads: Vec<String>,
     /// True if the job switches settings while it runs.
     pub switching: bool,
     /// Performance variables whose growth during a call is reported.

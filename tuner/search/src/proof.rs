@@ -12,10 +12,13 @@
 //!   sent when they were switched in the running job. A file of rules that the library does not take, or asks for other communicators
 //!   only, is found so.
 //!
+//! A third launch, long after: [`in_place()`] asks if what was installed then still sends what it should.
+//!
 //! If the library counts no messages, settings are read back, and the report says that this is all.
 
 mod counting;
 mod finding;
+mod in_place;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +29,7 @@ use kilter_protocol::plan::{Block, Item};
 
 use self::counting::{block, counted, counted_each, sent};
 pub use self::finding::Finding;
+pub use self::in_place::{InPlace, in_place};
 use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
 use crate::proofs::Proofs;

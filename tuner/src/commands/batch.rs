@@ -10,11 +10,12 @@ use super::{Status, print};
 use crate::cli::Batch;
 
 /// Commands that launch jobs: name, true for those with a budget of measuring, true for those that find layouts in an allocation.
-const COMMANDS: [(&str, bool, bool); 6] = [
+const COMMANDS: [(&str, bool, bool); 7] = [
     ("check", true, true),
     ("tune", true, true),
     ("benchmark", true, false),
     ("overlap", true, false),
+    ("guard", true, false),
     ("doctor", false, false),
     ("verify-algorithms", false, false),
 ];

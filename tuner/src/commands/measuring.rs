@@ -15,7 +15,7 @@ use kilter_report::{csv, html, json, junit, markdown, terminal};
 use kilter_search::context::{Context, Jobs, Measured};
 use kilter_search::plugins;
 
-use super::{Status, dry_run, print, resume_key};
+use super::{Status, dry_run, guard, print, resume_key};
 use crate::carriers;
 use crate::doctor;
 use crate::launcher::{self, InUse};
@@ -168,7 +168,9 @@ pub(super) fn begin<'a>(
             context.progress.note(&remark.text);
         }
     }
-    if !context.plan.subjects().is_empty() {
+    // What is watched every night is no plan of guidelines.
+    let follows_plan = command != guard::COMMAND;
+    if follows_plan && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
     say_what_is_measured(&context);
@@ -187,7 +189,7 @@ pub(super) fn begin<'a>(
         let taken = context.jobs.run.take_over(context.jobs.most_other_cores())?;
         context.progress.note(&taken_over(&taken, &context.jobs.run));
     }
-    if let Some(mix) = &options.mix {
+    if let Some(mix) = options.mix.as_ref().filter(|_| follows_plan) {
         for text in mix_notes(mix, options, &context.plan) {
             context.progress.warn(&text);
         }

@@ -11,6 +11,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod generate;
+mod guard;
 mod layouts;
 mod list;
 mod list_json;
@@ -40,9 +41,9 @@ use crate::cli::{Cli, Command};
 pub enum Status {
     /// Every guideline holds, or there was nothing to verify or to advise.
     Holds,
-    /// Violations remain, or there is advice.
+    /// Violations remain, something changed, or there is advice.
     Violations,
-    /// The machine is not fit: measurements are impossible.
+    /// The machine is not fit: measurements are impossible; or something could not be checked.
     Unfit,
     /// Interrupted by a signal: 128 and its number.
     Interrupted(u8),
@@ -97,6 +98,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),
         Command::Query(typed) => query::run(&typed),
         Command::Compare(typed) => compare::run(&typed),
+        Command::Guard(typed) => guard::run(typed),
         Command::Advise(typed) => advise::run(&typed),
         Command::Profile(typed) => profile::run(typed),
         Command::Trace(typed) => trace::run(typed),

@@ -78,6 +78,13 @@ impl InForce {
             {
                 self.per_host = per_host.parse().ok();
                 at += 2;
+            } else if let [flag, file, ..] = rest
+                && *flag == library.launcher.hostfile_flag
+            {
+                // Ranks are spread evenly over its lines.
+                let hosts = std::fs::read_to_string(file).unwrap_or_default().lines().count();
+                self.per_host = Some(self.ranks.div_ceil(hosts.max(1)));
+                at += 2;
             } else if let Some((name, value)) = filled(parameter, rest) {
                 self.parameters.insert(name, value);
                 at += parameter.len();

@@ -55,6 +55,8 @@ pub struct ScriptedLibrary {
     pub(super) other_cores: Option<f64>,
     pub(super) shown_every: Option<Box<dyn Fn(f64) -> f64>>,
     pub(super) said: Option<String>,
+    /// Factor of a message between two ranks.
+    between: Option<Box<dyn Fn(u64, u64) -> f64>>,
 }
 
 /// Time of Kilter's own rows over the library's, unless a scenario sets it.
@@ -115,6 +117,7 @@ impl ScriptedLibrary {
             other_cores: None,
             shown_every: None,
             said: None,
+            between: None,
         }
     }
 
@@ -305,6 +308,18 @@ impl ScriptedLibrary {
     pub fn says(mut self, text: &str) -> ScriptedLibrary {
         self.said = Some(text.to_owned());
         self
+    }
+
+    /// Messages between two ranks take so many times as long.
+    #[must_use]
+    pub fn between(mut self, factor: impl Fn(u64, u64) -> f64 + 'static) -> ScriptedLibrary {
+        self.between = Some(Box::new(factor));
+        self
+    }
+
+    /// Factor of messages of a pair of ranks.
+    pub(super) fn factor_between(&self, from: u64, to: u64) -> f64 {
+        self.between.as_ref().map_or(1.0, |factor| factor(from, to))
     }
 
     /// The library's description.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kilter_algorithms::{Collective, mockup};
 use kilter_protocol::cpus::ProcessingUnits;
-use kilter_protocol::expression::{Form, Operation, Side, Single, Term, Values};
+use kilter_protocol::expression::{Communicator, Form, Operation, Side, Single, Term, Values};
 use kilter_protocol::fault::Fault;
 use kilter_protocol::overlap::{Overlap, Part};
 use kilter_protocol::plan::{Header, Implementation, Item};
@@ -270,7 +270,13 @@ impl Playing {
                 Single::Wait | Single::Recv | Single::Irecv | Single::Fence => LATENCY / 10.0,
                 Single::Copy | Single::Pack | Single::Unpack => LATENCY / 20.0 + bytes as f64 * PER_BYTE,
                 Single::Combine => LATENCY / 20.0 + 2.0 * bytes as f64 * PER_BYTE,
-                Single::Pingpong => 2.0 * (LATENCY + bytes as f64 * PER_BYTE),
+                Single::Pingpong => {
+                    let factor = match term.call.on {
+                        Communicator::Pair(from, to) => self.library.factor_between(from, to),
+                        _ => 1.0,
+                    };
+                    2.0 * factor * (LATENCY + bytes as f64 * PER_BYTE)
+                }
                 _ => LATENCY + bytes as f64 * PER_BYTE,
             },
         };

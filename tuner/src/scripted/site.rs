@@ -10,6 +10,7 @@ use super::library::ScriptedLibrary;
 use super::playing::{Jobs, VERSION};
 use crate::cli;
 use crate::commands::check::checked;
+use crate::guard;
 use crate::{carriers, launcher, proof, reporting};
 use kilter_bench::budget::Budget;
 use kilter_bench::launch;
@@ -19,6 +20,7 @@ use kilter_bench::launch::scripted::Scripted;
 use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::store::Store;
 use kilter_detect::{Detection, Trace};
+use kilter_guard::{Facts, Night};
 use kilter_model::config::guideline;
 use kilter_model::config::library::Library;
 use kilter_model::options::{Options, TuneOptions};
@@ -165,6 +167,19 @@ impl Site {
         context.jobs.run.finish()?;
         let jobs = context.jobs.run.launch_count()? - before;
         Ok((detection, jobs, context.jobs.budget.spent_seconds()))
+    }
+
+    /// `kilter guard` with these arguments, where hosts and library say `told`: what was found, and the number of jobs.
+    pub fn guard(&self, told: Facts, arguments: &[&str]) -> anyhow::Result<(Night, u64)> {
+        let cli::Command::Guard(typed) = self.typed("guard", arguments)? else {
+            anyhow::bail!("`guard` is not read as such");
+        };
+        let options = crate::options::guarding(typed)?;
+        let store = Store::open(&options.common.db)?;
+        let context = self.context(Box::new(self.bench()), &options.common, &store, arguments)?;
+        let night = guard::night(&context, told, &options.asked)?;
+        context.jobs.run.finish()?;
+        Ok((night, context.jobs.run.launch_count()?))
     }
 
     /// The database.

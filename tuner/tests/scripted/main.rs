@@ -10,6 +10,7 @@ mod emitters;
 mod fixes;
 mod forms;
 mod gates;
+mod guard;
 mod layouts;
 mod limits;
 mod mix;

@@ -12,6 +12,7 @@ mod allocation;
 mod blob;
 mod block;
 mod compact;
+mod guarded;
 mod intern;
 mod launch;
 mod lock;
@@ -30,6 +31,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 
 pub use block::{BlockOutcome, ItemSamples, StoredBlock, StoredFailure};
+pub use guarded::{Guarded, GuardedNight};
 pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
 pub use quarantined::{PutAway, Quarantined};
 pub use read::{Reader, RunHead};

@@ -1,7 +1,7 @@
 //! The place that a run tunes: its options, its library, and the ranks' words on both.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Nodes;
 use kilter_model::config::library::Library;
@@ -180,10 +180,12 @@ impl<'a> Site<'a> {
     /// all its components, a third of a short launch.
     pub(super) fn variables_to_read(&self, setup: &Setup) -> Vec<String> {
         let set = setup.parameters.iter().chain(&setup.expected);
-        let mut names: Vec<String> = set.map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<String> = set.map(|(name, _)| name.clone()).chain(setup.reads.clone()).collect();
         if self.said.borrow().device.is_none() && is_as_found(setup) {
             names.extend_from_slice(&self.library.transports.variables);
         }
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
         names
     }
 

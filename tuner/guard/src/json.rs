@@ -1,0 +1,40 @@
+//! A night for programs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::night::{Night, Standing};
+
+/// The JSON of `kilter guard --json`; its schema is `configs/schema/guard.schema.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+struct Answer<'a> {
+    /// Standing: `silent` (exit status 0), `differs` (1) or `unchecked` (2).
+    standing: Standing,
+    /// What was found.
+    #[serde(flatten)]
+    night: &'a Night,
+}
+
+/// Pretty-printed JSON with a final newline.
+pub fn render(night: &Night) -> serde_json::Result<String> {
+    let answer = Answer {
+        standing: night.standing(),
+        night,
+    };
+    serde_json::to_string_pretty(&answer).map(|text| text + "\n")
+}
+
+/// The JSON schema, pretty-printed with a final newline.
+pub fn schema() -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&schemars::schema_for!(Answer<'_>)).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_has_the_schema_that_is_published() {
+        kilter_fixtures::published::assert_current("guard", &schema().unwrap());
+    }
+}

@@ -1,0 +1,101 @@
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+use crate::pairs::pairs;
+
+const RULE: Rule = Rule {
+    alpha: 0.005,
+    tolerance: 0.10,
+};
+
+/// Scripted times: usual ones, those that `factor` multiplies by pair, and a spread of 3 % with a spike now and then.
+fn measured(seed: u64, hosts: usize, factor: impl Fn(usize, usize) -> f64) -> BTreeMap<Kind, Measured> {
+    let mut source = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut noise = || {
+        let radius = (-2.0 * (1.0 - source.random::<f64>()).ln()).sqrt();
+        let angle: f64 = std::f64::consts::TAU * source.random::<f64>();
+        let spike = if source.random::<f64>() < 0.05 { 1.5 } else { 1.0 };
+        (0.03 * radius * angle.cos()).exp() * spike
+    };
+    let mut all = BTreeMap::new();
+    for (kind, usual) in [(Kind::Latency, 2e-6), (Kind::Bandwidth, 2e-4)] {
+        let times = |(a, b): (usize, usize)| {
+            let times = (0..4).map(|_| usual * factor(a, b) * noise()).collect();
+            ((a, b), times)
+        };
+        all.insert(kind, pairs(hosts).into_iter().map(times).collect());
+    }
+    all
+}
+
+fn names(hosts: usize) -> Vec<String> {
+    (0..hosts).map(|host| format!("n{host}")).collect()
+}
+
+fn slow(seed: u64, hosts: usize, factor: impl Fn(usize, usize) -> f64) -> Vec<Vec<String>> {
+    let map = judge(&names(hosts), &measured(seed, hosts, factor), &RULE);
+    map.slow.into_iter().map(|slow| slow.hosts).collect()
+}
+
+#[test]
+fn a_slow_host_is_named_alone_among_few_and_among_many() {
+    for hosts in [4, 8, 12, 40] {
+        for seed in 0..20 {
+            let found = slow(seed, hosts, |a, b| if a == 1 || b == 1 { 1.6 } else { 1.0 });
+            assert!(!found.is_empty(), "{hosts} hosts, seed {seed}");
+            assert!(
+                found.iter().all(|hosts| *hosts == ["n1"]),
+                "{hosts} hosts, seed {seed}: {found:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn hosts_that_are_alike_are_left_alone() {
+    let alarms = (0..300).filter(|seed| !slow(*seed, 4 + *seed as usize % 20, |_, _| 1.0).is_empty());
+    let count = alarms.count();
+    assert!(count <= 1, "{count} of 300");
+}
+
+#[test]
+fn almost_no_tolerance_leaves_chance_alone_to_decide() {
+    let rule = Rule {
+        alpha: 0.05,
+        tolerance: 1e-6,
+    };
+    for hosts in [4, 8, 16] {
+        let is_alarm = |seed: &u64| {
+            let measured = measured(*seed, hosts, |_, _| 1.0);
+            !judge(&names(hosts), &measured, &rule).slow.is_empty()
+        };
+        let count = (0..200).filter(is_alarm).count();
+        assert!(count <= 10, "{hosts} hosts: {count} of 200");
+    }
+}
+
+#[test]
+fn a_slow_link_is_a_pair_and_neither_host() {
+    for seed in 0..20 {
+        let found = slow(seed, 8, |a, b| if (a, b) == (2, 5) { 3.0 } else { 1.0 });
+        assert!(!found.is_empty(), "seed {seed}");
+        assert!(found.iter().all(|hosts| *hosts == ["n2", "n5"]), "{found:?}");
+    }
+}
+
+#[test]
+fn two_switches_are_no_slow_hosts() {
+    for seed in 0..20 {
+        let found = slow(seed, 8, |a, b| if (a < 4) == (b < 4) { 1.0 } else { 1.5 });
+        assert_eq!(found, Vec::<Vec<String>>::new(), "seed {seed}");
+    }
+}
+
+#[test]
+fn three_hosts_and_nothing_measured_are_not_judged() {
+    let three = slow(1, 3, |a, b| if a == 1 || b == 1 { 9.0 } else { 1.0 });
+    assert!(three.is_empty(), "{three:?}");
+    let map = judge(&names(5), &BTreeMap::new(), &RULE);
+    assert_eq!((map.kinds.len(), map.slow.len()), (0, 0));
+}
