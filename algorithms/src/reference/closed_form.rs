@@ -51,7 +51,11 @@ pub fn sum_of_small_numbers(ranks: Range<usize>, slice: usize, i: usize) -> u32 
 /// Whole groups in a range of ranks, and the ranks that are in none of them.
 fn groups(ranks: Range<usize>) -> (usize, impl Iterator<Item = usize>) {
     let (first, end) = (ranks.start.next_multiple_of(GROUP), ranks.end / GROUP * GROUP);
-    let (first, end) = if first >= end { (ranks.end, ranks.end) } else { (first, end) };
+    let (first, end) = if first >= end {
+        (ranks.end, ranks.end)
+    } else {
+        (first, end)
+    };
     ((end - first) / GROUP, (ranks.start..first).chain(end..ranks.end))
 }
 

@@ -199,11 +199,7 @@ mod tests {
         for nanoseconds in [1, 29, 1001, 23_346_445, 1_234_567_890_123] {
             let text = serde_json::to_string(&microseconds(nanoseconds)).unwrap();
             let (whole, part) = text.split_once('.').unwrap();
-            assert_eq!(
-                format!("{whole}{part:0<3}").parse(),
-                Ok(nanoseconds),
-                "{text}"
-            );
+            assert_eq!(format!("{whole}{part:0<3}").parse(), Ok(nanoseconds), "{text}");
         }
     }
 }

@@ -251,7 +251,9 @@ impl Problem {
         }
         let (size, begin) = (self.operand.bytes() as usize, i - i % self.operand.bytes() as usize);
         let mut twice = [0; 8];
-        (begin..begin + size).zip(&mut twice).for_each(|(at, byte)| *byte = given(at));
+        (begin..begin + size)
+            .zip(&mut twice)
+            .for_each(|(at, byte)| *byte = given(at));
         let once = twice;
         operand::combine(self.operand, &once[..size], &mut twice[..size]);
         twice[i % size]

@@ -117,11 +117,7 @@ pub(super) unsafe fn of_type<P: Places>(datatype: MPI_Datatype, depth: u32) -> O
     let contents = unsafe { Contents::of(datatype) }?;
     if contents.combiner == constants::combiner_named() {
         let layout = Layout::of(datatype).ok()?;
-        return if layout.is_dense() {
-            P::one(layout.size)
-        } else {
-            None
-        };
+        return if layout.is_dense() { P::one(layout.size) } else { None };
     }
     let depth = depth.checked_sub(1)?;
     // SAFETY: types within a valid type are valid.

@@ -128,7 +128,10 @@ mod tests {
     fn pieces_stay_in_the_order_of_the_message_and_grow_together() {
         let number = List::one(8).unwrap();
         assert_eq!(number.clone().repeated(5, 8), Some(list(&[(0, 40)])));
-        assert_eq!(number.clone().repeated(3, -16), Some(list(&[(0, 8), (-16, 8), (-32, 8)])));
+        assert_eq!(
+            number.clone().repeated(3, -16),
+            Some(list(&[(0, 8), (-16, 8), (-32, 8)]))
+        );
         let pair = number.clone().followed_by(List::one(4).unwrap().moved(16).unwrap());
         let pair = pair.unwrap();
         assert_eq!(pair, list(&[(0, 8), (16, 4)]));

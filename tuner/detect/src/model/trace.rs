@@ -235,7 +235,9 @@ impl Payload {
 
     /// Piece that holds a byte: its beginning in the payload, and its length.
     pub(crate) fn piece_at(&self, offset: u64) -> (u64, u64) {
-        let Some(blocks) = &self.blocks else { return (0, self.bytes) };
+        let Some(blocks) = &self.blocks else {
+            return (0, self.bytes);
+        };
         let bytes = blocks.element_bytes();
         let (piece, begin) = blocks.piece_of(offset % bytes);
         let begin = offset - offset % bytes + begin;
@@ -338,7 +340,10 @@ mod tests {
             ..structures()
         };
         assert_eq!(plain.each_piece().collect::<Vec<_>>(), [(0, 50)]);
-        assert_eq!((plain.place(20), plain.pitch(), plain.piece_at(20)), (1020, 50, (0, 50)));
+        assert_eq!(
+            (plain.place(20), plain.pitch(), plain.piece_at(20)),
+            (1020, 50, (0, 50))
+        );
     }
 
     #[test]
@@ -352,7 +357,10 @@ mod tests {
                 blocks: Some(blocks.from(begin)),
                 ..Payload::default()
             };
-            assert!((0..50 - begin).all(|at| rest.place(at) == data.place(begin + at)), "{begin}");
+            assert!(
+                (0..50 - begin).all(|at| rest.place(at) == data.place(begin + at)),
+                "{begin}"
+            );
         }
     }
 }

@@ -21,7 +21,9 @@ pub(crate) struct Block {
 impl Block {
     /// Elements of several pieces, or that lie backwards.
     fn list(&self) -> Option<&Blocks> {
-        self.pieces.as_ref().filter(|one| one.pieces.len() > 1 || one.stride < 0)
+        self.pieces
+            .as_ref()
+            .filter(|one| one.pieces.len() > 1 || one.stride < 0)
     }
 
     /// Bytes of a piece, and distance between two, of a block whose pieces are alike.
@@ -51,7 +53,10 @@ impl Block {
         let elements = i64::try_from(self.bytes.div_ceil(list.element_bytes())).unwrap_or(i64::MAX);
         let last = list.stride.saturating_mul(elements.saturating_sub(1));
         let begins = list.pieces.iter().map(|piece| piece.offset);
-        let ends = list.pieces.iter().map(|piece| piece.offset.saturating_add_unsigned(piece.bytes));
+        let ends = list
+            .pieces
+            .iter()
+            .map(|piece| piece.offset.saturating_add_unsigned(piece.bytes));
         let from = begins.min().unwrap_or(0).saturating_add(last.min(0));
         let to = ends.max().unwrap_or(0).saturating_add(last.max(0));
         let at = |ahead: i64| self.address.saturating_add_signed(ahead);
@@ -229,8 +234,8 @@ mod tests {
         assert_eq!(layout(&blocks(&[(0, 0), (2, 16)]), 1, 3), Layout::Ordered);
     }
 
-    /// Three rows of 16, 40 and 24 bytes for each of four ranks, in turn; `moved` is added to the place of the last rank's second row.
-    fn rows(ranks: &[usize], moved: i64) -> Vec<Block> {
+    /// Three rows of 16, 40 and 24 bytes for each of `count` ranks, in turn; `moved` is added to the place of the second row of rank 3.
+    fn rows(ranks: &[usize], count: i64, moved: i64) -> Vec<Block> {
         let piece = |offset, bytes| Piece { offset, bytes };
         let of = |&position: &usize| {
             let rank = position as i64;
@@ -242,10 +247,10 @@ mod tests {
                 pieces: Some(Blocks {
                     pieces: vec![
                         piece(0, 16),
-                        piece(64 + 24 * rank + second, 40),
-                        piece(224 + 8 * rank, 24),
+                        piece(16 * count + 24 * rank + second, 40),
+                        piece(56 * count + 8 * rank, 24),
                     ],
-                    stride: 304,
+                    stride: 80 * count - 16,
                 }),
             }
         };
@@ -254,15 +259,16 @@ mod tests {
 
     #[test]
     fn unequal_rows_in_turn_are_in_order_if_they_leave_room_for_the_root_alone() {
-        assert_eq!(layout(&rows(&[3, 1, 2], 0), 0, 4), Layout::Ordered);
-        assert_eq!(layout(&rows(&[0, 1, 3], 0), 2, 4), Layout::Ordered);
+        assert_eq!(layout(&rows(&[3, 1, 2], 4, 0), 0, 4), Layout::Ordered);
+        assert_eq!(layout(&rows(&[0, 1, 3], 4, 0), 2, 4), Layout::Ordered);
+        assert_eq!(layout(&rows(&[1, 2], 3, 0), 0, 3), Layout::Ordered);
         // The last row lies in another one.
-        assert_eq!(layout(&rows(&[1, 2, 3], -8), 0, 4), Layout::Shared);
+        assert_eq!(layout(&rows(&[1, 2, 3], 4, -8), 0, 4), Layout::Shared);
         // Two lists far from each other, or in no order.
-        let mut far = rows(&[1, 2], 0);
+        let mut far = rows(&[1, 2], 3, 0);
         far[1].address += 8000;
         assert_eq!(layout(&far, 0, 3), Layout::Apart);
-        let mut turned = rows(&[1, 2, 3], 0);
+        let mut turned = rows(&[1, 2, 3], 4, 0);
         (turned[0].position, turned[1].position) = (2, 1);
         assert_eq!(layout(&turned, 0, 4), Layout::Apart);
     }

@@ -87,7 +87,9 @@ fn sends<'t>(arena: &Arena<'t>, steps: &[u32], whole: u64) -> Vec<Sends<'t>> {
     let mut known: BTreeMap<(u32, u64), usize> = BTreeMap::new();
     let mut all: Vec<Sends<'t>> = Vec::new();
     for &step in steps {
-        let Some(payload) = sent(arena, step, whole) else { continue };
+        let Some(payload) = sent(arena, step, whole) else {
+            continue;
+        };
         let at = *known.entry((payload.crc32, payload.bytes)).or_insert(all.len());
         match all.get_mut(at) {
             Some(one) => one.steps.push(step),

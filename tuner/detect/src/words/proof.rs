@@ -40,7 +40,11 @@ pub(super) fn facts(proof: &Proof, finding: &Finding) -> Vec<Fact> {
 /// Words on the program's operator, where another one may have been combined.
 fn instead(combined: &str, allowed: &[String]) -> String {
     let (operator, datatype) = combined.split_once(" of ").unwrap_or((combined, ""));
-    let others: Vec<&str> = allowed.iter().map(String::as_str).filter(|one| *one != operator).collect();
+    let others: Vec<&str> = allowed
+        .iter()
+        .map(String::as_str)
+        .filter(|one| *one != operator)
+        .collect();
     match others.as_slice() {
         [] => String::new(),
         others if others.len() < allowed.len() => {

@@ -20,10 +20,7 @@ fn check(name: &str, trace: &Trace, rows: usize, bytes_of: fn(u32) -> usize, lea
         assert_eq!(finding.collective, Collective::Broadcast, "{name}: {shown:#?}");
         assert_eq!(finding.instances.len(), panels::PANELS as usize, "{name}: {shown:#?}");
         assert_eq!(finding.root, Root::Varies, "{name}: {shown:#?}");
-        assert!(
-            finding.confidence >= least && !finding.is_subset,
-            "{name}: {shown:#?}"
-        );
+        assert!(finding.confidence >= least && !finding.is_subset, "{name}: {shown:#?}");
         let bytes: Vec<u64> = finding.instances.iter().map(|one| one.bytes).collect();
         let right: Vec<u64> = (0..panels::PANELS).map(|panel| bytes_of(panel) as u64).collect();
         assert_eq!(bytes, right, "{name}");

@@ -205,7 +205,10 @@ fn woven(rank: &mut Rank) {
 fn calls_that_can_stand_between_the_messages_do_not_wait_for_each_other() {
     let detection = detect(&on_world(4, &woven));
     let finding = only(&detection);
-    assert_eq!((finding.collective, finding.instances.len()), (Collective::Broadcast, 6));
+    assert_eq!(
+        (finding.collective, finding.instances.len()),
+        (Collective::Broadcast, 6)
+    );
     assert_eq!(
         finding.replacement,
         Replacement::Blocking("MPI_Bcast".to_owned()),
