@@ -48,12 +48,9 @@ fn instead(combined: &str, allowed: &[String]) -> String {
     match others.as_slice() {
         [] => String::new(),
         others if others.len() < allowed.len() => {
-            format!(", as well as {} explains the values", others.join(" or "))
+            format!(" ({} explains the values, too)", others.join(" or "))
         }
-        others => format!(
-            ", since {datatype} has no {}, which the program used",
-            others.join(" or ")
-        ),
+        others => format!(" ({datatype} has no {}, which the program used)", others.join(" or ")),
     }
 }
 
@@ -160,11 +157,11 @@ mod tests {
         assert_eq!(of("MPI_SUM of MPI_INT", &[]), "");
         assert_eq!(
             of("MPI_BOR of MPI_INT", &["MPI_BOR", "MPI_BXOR"]),
-            ", as well as MPI_BXOR explains the values"
+            " (MPI_BXOR explains the values, too)"
         );
         assert_eq!(
             of("MPI_BOR of MPI_BYTE", &["MPI_SUM"]),
-            ", since MPI_BYTE has no MPI_SUM, which the program used"
+            " (MPI_BYTE has no MPI_SUM, which the program used)"
         );
     }
 
