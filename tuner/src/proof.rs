@@ -139,7 +139,7 @@ impl Subject {
                 members: self.typical.members.clone(),
                 root: self.typical.root,
                 blocks: self.blocks.clone().filter(|_| takes_counts),
-                element: self.typical.element,
+                operand: self.typical.operand,
                 implementation,
             }))
         };
@@ -321,7 +321,7 @@ fn conclude(
                 ended_by_budget,
                 schedule_seconds: replacements[0].comparison.seconds,
                 is_shown: subject.typical.is_shown,
-                combined: subject.typical.element.map(|element| element.combined().to_owned()),
+                combined: subject.typical.operand.map(|operand| operand.to_string()),
                 replacements,
                 failed: subject.failed,
             })),

@@ -48,6 +48,40 @@ pub fn sum_of_small_numbers(ranks: Range<usize>, slice: usize, i: usize) -> u32 
     one_by_one(ranks.start..first) + ((end - first) / GROUP) as u32 * SUM_OF_GROUP + one_by_one(end..ranks.end)
 }
 
+/// Whole groups in a range of ranks, and the ranks that are in none of them.
+fn groups(ranks: Range<usize>) -> (usize, impl Iterator<Item = usize>) {
+    let (first, end) = (ranks.start.next_multiple_of(GROUP), ranks.end / GROUP * GROUP);
+    let (first, end) = if first >= end {
+        (ranks.end, ranks.end)
+    } else {
+        (first, end)
+    };
+    ((end - first) / GROUP, (ranks.start..first).chain(end..ranks.end))
+}
+
+/// Least and largest element `i` of those that the ranks of a range give: 30 and 0 if there is none.
+#[inline]
+#[must_use]
+pub fn bounds_of_small_numbers(ranks: Range<usize>, slice: usize, i: usize) -> (u32, u32) {
+    let (whole, others) = groups(ranks);
+    if whole > 0 {
+        return (1, GROUP as u32);
+    }
+    others.fold((GROUP as u32 + 1, 0), |(least, most), rank| {
+        let one = small_number(rank, slice, i);
+        (one.min(least), one.max(most))
+    })
+}
+
+/// Power of two that element `i` of the product of what the ranks of a range give is. A rank gives 2 where its small number is 1 or 2, and else 1, so
+/// that products of some hundred ranks are exact.
+#[inline]
+#[must_use]
+pub fn twos_in_product(ranks: Range<usize>, slice: usize, i: usize) -> u32 {
+    let (whole, others) = groups(ranks);
+    2 * whole as u32 + others.filter(|rank| small_number(*rank, slice, i) <= 2).count() as u32
+}
+
 /// Byte `i` of the OR of what the ranks of a range give to be combined.
 ///
 /// The ranks are dealt into `ceil(p/4)` groups; byte `i` belongs to one group, whose members set one bit each, side by side
@@ -111,6 +145,19 @@ mod tests {
                 one != next
             });
             assert!(shows, "{part}");
+        }
+    }
+
+    #[test]
+    fn bounds_and_products_are_those_of_the_ranks() {
+        for i in 0..40 {
+            for range in [0..0, 0..1, 5..12, 0..29, 1..30, 28..90, 3..1000, 58..58] {
+                let numbers = || range.clone().map(|rank| small_number(rank, 2, i));
+                let bounds = (numbers().min().unwrap_or(30), numbers().max().unwrap_or(0));
+                assert_eq!(bounds_of_small_numbers(range.clone(), 2, i), bounds, "{range:?} {i}");
+                let twos = numbers().filter(|number| *number <= 2).count();
+                assert_eq!(twos_in_product(range.clone(), 2, i) as usize, twos, "{range:?} {i}");
+            }
         }
     }
 

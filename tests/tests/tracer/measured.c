@@ -1,5 +1,5 @@
 /* Collectives by hand, ten times each: rank 0 sends 256 KiB to one rank after the other, gets a block of a length of its own from each, and
-   adds numbers of all. */
+   keeps the largest numbers of all. */
 #include "kilter_trace.h"
 #include <mpi.h>
 #include <stdlib.h>
@@ -24,18 +24,19 @@ static void collect(unsigned char *data, int rank, int ranks) {
     MPI_Recv(data + at, 3000 * from, MPI_BYTE, from, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void add(double *sum, int rank, int ranks) {
+static void keep_largest(double *largest, int rank, int ranks) {
   static double more[NUMBERS];
   if (rank > 0) {
-    MPI_Send(sum, NUMBERS, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD);
+    MPI_Send(largest, NUMBERS, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD);
     return;
   }
-  kilter_send_to_self(sum, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
+  kilter_send_to_self(largest, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
   for (int from = 1; from < ranks; from++) {
     MPI_Recv(more, NUMBERS, MPI_DOUBLE, from, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int i = 0; i < NUMBERS; i++) sum[i] += more[i];
+    for (int i = 0; i < NUMBERS; i++)
+      if (more[i] > largest[i]) largest[i] = more[i];
   }
-  kilter_send_to_self(sum, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
+  kilter_send_to_self(largest, NUMBERS, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 static void fill(unsigned char *data, int bytes, unsigned *state) {
@@ -60,10 +61,11 @@ int main(int argc, char **argv) {
     if (rank > 0) fill(data, 3000 * rank, &state);
     collect(data, rank, ranks);
   }
-  static double sum[NUMBERS];
+  /* Each rank has the largest number at some places. */
+  static double largest[NUMBERS];
   for (int time = 0; time < 10; time++) {
-    for (int i = 0; i < NUMBERS; i++) sum[i] = 1.0 / (rank + 2) + 0.37 * time + i / 7.0;
-    add(sum, rank, ranks);
+    for (int i = 0; i < NUMBERS; i++) largest[i] = (i + rank + time) % ranks + 0.37 * time + i / 7.0;
+    keep_largest(largest, rank, ranks);
   }
   free(data);
   MPI_Finalize();

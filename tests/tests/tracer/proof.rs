@@ -117,7 +117,7 @@ fn on(mpi: Mpi) {
         );
     }
     let combined = measured(&detection, "MPI_Reduce").0.combined.as_deref();
-    assert_eq!(combined, Some("MPI_SUM of MPI_DOUBLE"));
+    assert_eq!(combined, Some("MPI_MAX of MPI_DOUBLE"));
     is_stored(&folder.path().join("kilter-out/kilter.db"));
 
     // Words are no library's.

@@ -1,7 +1,7 @@
 //! Schedules of messages, and items on a part of the ranks: repeated with right data, and refused where they make no sense.
 
 use kilter_algorithms::{Collective, registry};
-use kilter_protocol::plan::{Among, Block, Blocks, Element, Implementation, Item};
+use kilter_protocol::plan::{Among, Block, Blocks, Element, Implementation, Item, Operand, Operator};
 use kilter_protocol::schedule::{Combination, Message, Schedule, Step};
 use kilter_protocol::task::Task;
 
@@ -116,7 +116,7 @@ fn among(members: &[u32], root: u32, implementation: Implementation) -> Implemen
         members: members.to_vec(),
         root,
         blocks: None,
-        element: None,
+        operand: None,
         implementation,
     }))
 }
@@ -133,7 +133,7 @@ fn with_counts(
         members: members.to_vec(),
         root: 1,
         blocks: Some(blocks.clone()),
-        element: None,
+        operand: None,
         implementation,
     };
     by(id, collective, blocks.bytes(), Implementation::Among(Box::new(part)))
@@ -241,21 +241,21 @@ fn a_part_of_the_ranks_measures_while_the_others_wait() {
     assert_measured(&finished, &blocks);
 }
 
-/// Numbers of each type, and bytes: each side combines what the item says, whatever the job combines.
+/// Numbers of each type, and bytes, by each operator that takes them: each side combines what the item says, whatever the job combines.
 fn ranks_combine_what_messages_bring() {
-    let of = |element: Element| {
+    let of = |operand: Operand| {
         let part = |id: &str, implementation| {
             let part = Among {
                 members: vec![2, 0, 1],
                 root: 2,
                 blocks: None,
-                element: Some(element),
+                operand: Some(operand),
                 implementation,
             };
             by(id, Collective::Reduce, 8000, Implementation::Among(Box::new(part)))
         };
         block(
-            element.name(),
+            &operand.to_string(),
             vec![
                 part("by hand", Implementation::Schedule(linear_reduce(3, 8000))),
                 part("library", expression("reduce(n)")),
@@ -263,7 +263,11 @@ fn ranks_combine_what_messages_bring() {
             ],
         )
     };
-    let blocks = Element::ALL.map(of);
+    let operands = Element::ALL.into_iter().flat_map(|element| {
+        let operators = Operator::ALL.into_iter().filter(move |one| one.takes(element));
+        operators.map(move |operator| Operand { element, operator })
+    });
+    let blocks: Vec<Block> = operands.map(of).collect();
     let finished = Job::new(3).run_well(&blocks);
     assert_measured(&finished, &blocks);
 }

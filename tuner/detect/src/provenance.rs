@@ -3,7 +3,7 @@
 //! A [`Datum`] is data that a rank sends, or shows, without having received them. What a message carries is a rope: parts of data, one behind
 //! the other. A send is explained, in this order, by data at the same address with the same CRC, by equal data that the rank holds, by what
 //! lies in the memory that it sends (whole pieces are checked by joining their CRCs, a single missing piece has the CRC that the others
-//! leave), and by joining what the rank received lately. What nothing explains is new.
+//! leave), as a piece of data of which the rank sends all pieces, and by joining what the rank received lately. What nothing explains is new.
 //!
 //! A missing piece leaves nothing to check: the memory may have been overwritten since. So there are two replays, one that infers such
 //! pieces and one that believes checksums alone.
@@ -16,6 +16,7 @@ use crate::model::trace::{Blocks, Payload};
 
 mod joining;
 mod memory;
+mod splitting;
 
 use memory::{Memory, Part};
 
@@ -26,7 +27,7 @@ pub(crate) const TELLING_BYTES: u64 = 32;
 const MOST_PARTS: usize = 4096;
 
 /// Data that a rank had in the beginning.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Datum {
     /// Rank of the communicator.
     pub(crate) origin: u32,
@@ -143,7 +144,8 @@ impl<'t> Replay<'t> {
 
     fn new_rope(&mut self, rank: u32, payload: &Payload) -> Explained {
         let content = (!payload.is_constant).then_some(payload.crc32);
-        let datum = self.datum(rank, (payload.address, payload.blocks), payload.bytes, content);
+        let place = (payload.address, payload.blocks.clone());
+        let datum = self.datum(rank, place, payload.bytes, content);
         Explained {
             rope: vec![Segment {
                 datum,
@@ -155,8 +157,8 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// Rope of data that a rank sends.
-    fn explain(&mut self, rank: u32, step: u32, payload: &Payload) -> Explained {
+    /// Rope of data that a rank sends. `split` is their rope as a piece of others.
+    fn explain(&mut self, rank: u32, step: u32, payload: &Payload, split: Option<Rope>) -> Explained {
         let memory = &self.memories[rank as usize];
         if payload.is_constant {
             return self.new_rope(rank, payload);
@@ -173,6 +175,13 @@ impl<'t> Replay<'t> {
         {
             return Explained {
                 rope: rope.clone(),
+                ground: Ground::Checksum,
+                is_in_memory: false,
+            };
+        }
+        if let Some(rope) = split {
+            return Explained {
+                rope,
                 ground: Ground::Checksum,
                 is_in_memory: false,
             };
@@ -278,7 +287,8 @@ impl<'t> Replay<'t> {
                         bytes: *bytes,
                     };
                     // A gap of several blocks is in no place.
-                    if offset % payload.piece_bytes().max(1) + bytes <= payload.piece_bytes() {
+                    let (begin, length) = payload.piece_at(*offset);
+                    if offset + bytes <= begin + length {
                         self.memories[rank as usize].put_gap(step, address, *bytes, solved, gap);
                     }
                     rope.push(gap);
@@ -332,6 +342,7 @@ pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
         shown: Vec::new(),
         constant: 0,
     };
+    let pieces = splitting::pieces(arena);
     for (step, one) in (0..).zip(&arena.steps) {
         match *one {
             Step::Send(id) => {
@@ -340,7 +351,12 @@ pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
                     continue;
                 }
                 found.constant += u64::from(message.sent.is_constant);
-                let explained = replay.explain(message.from, step, message.sent);
+                let split = pieces.get(&step).map(|piece| {
+                    let whole = &found.ropes[piece.whole as usize];
+                    slice(whole, piece.offset, message.sent.bytes)
+                });
+                let split = split.filter(|rope| !rope.is_empty() && rope.len() <= MOST_PARTS);
+                let explained = replay.explain(message.from, step, message.sent, split);
                 replay.hold(
                     message.from,
                     step,

@@ -4,7 +4,7 @@
 //! lay together lie together, so that what a rank received and sent on is sent on again. Pauses of the program between calls are left out, and so
 //! are copies within a rank, which no trace shows. What ranks of a reduction compute is assumed ([`combining`]).
 
-use kilter_protocol::plan::Element;
+use kilter_protocol::plan::Operand;
 use kilter_protocol::schedule::{Message, Schedule, ScheduleError, Step};
 
 use crate::model::finding::{Finding, Instance, Sent};
@@ -32,8 +32,8 @@ pub struct Typical {
     pub volume: Volume,
     /// True if following the schedule's data shows that it does what the collective does. False where a rank copies data between its messages.
     pub is_shown: bool,
-    /// Element of what ranks of a reduction combine, once for each message that brings a part: assumed, since no trace shows it.
-    pub element: Option<Element>,
+    /// Elements and operator of what ranks of a reduction combine, once for each message that brings a part: that is assumed, since no trace shows it.
+    pub operand: Option<Operand>,
 }
 
 /// Reason why an occurrence is no schedule.
@@ -92,9 +92,9 @@ pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> 
             .ok_or(NoSchedule::NoRoot)?,
         None => 0,
     };
-    let (volume, is_shown, element) = if finding.collective.combines() {
-        let (element, is_shown) = combining::combine(&mut schedule, finding, &ends, root)?;
-        (Volume::Whole(instance.bytes), is_shown, Some(element))
+    let (volume, is_shown, operand) = if finding.collective.combines() {
+        let (operand, is_shown) = combining::combine(&mut schedule, finding, &ends, root)?;
+        (Volume::Whole(instance.bytes), is_shown, Some(operand))
     } else {
         let (volume, is_shown) = arguments::of(&schedule, finding, instance, root)?;
         (volume, is_shown, None)
@@ -106,7 +106,7 @@ pub fn typical(trace: &Trace, finding: &Finding) -> Result<Typical, NoSchedule> 
         root: root as u32,
         volume,
         is_shown,
-        element,
+        operand,
     })
 }
 

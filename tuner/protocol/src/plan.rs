@@ -95,6 +95,10 @@ pub enum Root {
     Rotating,
 }
 
+mod operand;
+
+pub use operand::{Operand, Operator};
+
 /// Type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -125,14 +129,14 @@ impl Element {
         }
     }
 
-    /// Operator and type as MPI calls them.
+    /// The type as MPI calls it.
     #[must_use]
-    pub const fn combined(self) -> &'static str {
+    pub const fn mpi_name(self) -> &'static str {
         match self {
-            Element::Byte => "MPI_BOR of MPI_BYTE",
-            Element::Int => "MPI_SUM of MPI_INT",
-            Element::Float => "MPI_SUM of MPI_FLOAT",
-            Element::Double => "MPI_SUM of MPI_DOUBLE",
+            Element::Byte => "MPI_BYTE",
+            Element::Int => "MPI_INT",
+            Element::Float => "MPI_FLOAT",
+            Element::Double => "MPI_DOUBLE",
         }
     }
 
@@ -229,9 +233,9 @@ pub struct Among {
     /// Blocks of the members, where they differ in length; the item's volume is then [`Blocks::bytes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
-    /// Element of data that is combined, where it is not that of [`Header::element`].
+    /// Elements of data that are combined, and how, where these are not those of [`Header::element`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub element: Option<Element>,
+    pub operand: Option<Operand>,
     /// How.
     pub implementation: Implementation,
 }

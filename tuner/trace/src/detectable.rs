@@ -12,7 +12,7 @@ use kilter_profiling::places;
 use kilter_protocol::functions::{self, Function};
 use kilter_protocol::trace::digest;
 
-use crate::trace::{ANY_TAG, Event, Part, Rank, Role, Site, Trace, class_name, communicator_of, flag};
+use crate::trace::{ANY_TAG, Event, Part, Piece, Rank, Role, Site, Trace, class_name, communicator_of, flag};
 
 /// The trace for the detector.
 #[must_use]
@@ -162,6 +162,25 @@ fn kind(function: Function, event: &Event, part: &Part, times: &Times) -> Option
     }
 }
 
+/// Blocks or pieces of elements. Those that overlap, have no length or do not begin at 0 are of a file that is damaged.
+fn blocks(part: &Part) -> Option<detect::Blocks> {
+    if let Some(blocks) = part.blocks {
+        let is_sound = blocks.bytes > 0 && blocks.stride >= blocks.bytes;
+        return is_sound.then(|| detect::Blocks::even(blocks.bytes, blocks.stride));
+    }
+    let all = part.pieces.as_ref()?;
+    let is_sound = all.pieces.first().is_some_and(|first| first.offset == 0);
+    let piece = |piece: &Piece| {
+        let (offset, bytes) = (piece.offset, piece.bytes);
+        (bytes > 0).then_some(detect::Piece { offset, bytes })
+    };
+    Some(detect::Blocks {
+        pieces: all.pieces.iter().map(piece).collect::<Option<_>>()?,
+        stride: all.extent,
+    })
+    .filter(|_| is_sound)
+}
+
 fn payload(part: &Part) -> detect::Payload {
     let class = match class_name(part.class) {
         "byte" => Class::Byte,
@@ -171,10 +190,7 @@ fn payload(part: &Part) -> detect::Payload {
         _ => Class::Mixed,
     };
     let has = |bit: u8| part.flags & bit != 0;
-    // Blocks that overlap, or have no length, are of a file that is damaged.
-    let blocks = part
-        .blocks
-        .filter(|blocks| blocks.bytes > 0 && blocks.stride >= blocks.bytes);
+    let blocks = blocks(part);
     let is_known = !has(flag::PACKED) || blocks.is_some();
     detect::Payload {
         bytes: part.bytes,
@@ -193,12 +209,7 @@ fn payload(part: &Part) -> detect::Payload {
         element_bytes: if class == Class::Mixed { 0 } else { part.element_bytes },
         class,
         address: if is_known { part.address } else { 0 },
-        blocks: blocks
-            .filter(|blocks| blocks.bytes < part.bytes)
-            .map(|blocks| detect::Blocks {
-                bytes: blocks.bytes,
-                stride: blocks.stride,
-            }),
+        blocks: blocks.filter(|one| one.pieces.len() > 1 || one.pieces.iter().any(|piece| piece.bytes < part.bytes)),
         // Data of which nothing is known shows nothing, as data of equal bytes does. The tracer does not mark a single byte.
         is_constant: part.bytes <= 1 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
     }
@@ -206,6 +217,8 @@ fn payload(part: &Part) -> detect::Payload {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::trace::record::{Blocks, Pieces};
+
     use super::*;
     use crate::fixture;
 
@@ -246,6 +259,36 @@ mod tests {
         let sample = 1 << digest::sampling(1 << 30);
         assert!(sample > 1, "{sample}");
         assert_eq!((trace.chunk_samples, trace.chunk_sample), (vec![1, sample], sample));
+    }
+
+    #[test]
+    fn places_are_kept_if_they_can_be_believed() {
+        let mut part = Part::new(Role::Send);
+        (part.bytes, part.address, part.flags) = (24, 1000, flag::PACKED);
+        let known = |part: &Part| {
+            let payload = payload(part);
+            (payload.address, payload.blocks)
+        };
+        assert_eq!(known(&part), (0, None));
+        let (blocks, whole) = (Blocks { bytes: 8, stride: 16 }, Blocks { bytes: 24, stride: 24 });
+        part.blocks = Some(blocks);
+        assert_eq!(known(&part), (1000, Some(detect::Blocks::even(8, 16))));
+        part.blocks = Some(whole);
+        assert_eq!(known(&part), (1000, None));
+        part.blocks = Some(Blocks { stride: 4, ..blocks });
+        assert_eq!(known(&part), (0, None));
+        part.blocks = None;
+        let mut pieces = |first, bytes| {
+            let piece = |offset, bytes| Piece { offset, bytes };
+            part.pieces = Some(Box::new(Pieces {
+                pieces: vec![piece(first, 4), piece(16, bytes)],
+                extent: 32,
+            }));
+            known(&part)
+        };
+        let (address, found) = pieces(0, 8);
+        assert_eq!((address, found.unwrap().pieces.len()), (1000, 2));
+        assert_eq!((pieces(0, 0), pieces(8, 8)), ((0, None), (0, None)));
     }
 
     #[test]

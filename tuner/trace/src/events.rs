@@ -190,6 +190,11 @@ fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
         put("block_bytes", blocks.bytes.into());
         put("stride", blocks.stride.into());
     }
+    if let Some(all) = &part.pieces {
+        let piece = |piece: &crate::trace::Piece| json!([piece.offset, piece.bytes]);
+        put("pieces", all.pieces.iter().map(piece).collect());
+        put("extent", all.extent.into());
+    }
     for (name, word) in [
         ("class", class_name(part.class)),
         ("operator", operator_name(part.operator)),

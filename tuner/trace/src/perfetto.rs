@@ -1,6 +1,10 @@
 //! Export to the Perfetto viewer, and to `chrome://tracing`: JSON in the *Trace Event Format* (Google, 2016), with a process for each rank, a slice for
 //! each call, and an arrow for each message.
+//!
+//! Numbers of processes and threads begin at 1: 0 is that of an idle processor to the viewer, which shows it otherwise or joins it with the next thread
+//! (google/perfetto, issues 394 and 560). A thread's number is that of no thread of another rank, since names of threads are found by it alone.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
@@ -12,21 +16,29 @@ use crate::trace::{Event, Rank, Trace};
 /// Writes the file.
 pub fn write(trace: &Trace, matches: &Matches, out: &mut impl Write) -> io::Result<()> {
     let mut list = List { out, first: true };
+    let numbers = Numbers::of(trace);
     list.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
     for rank in &trace.ranks {
         let name = format!("rank {} ({})", rank.rank, rank.host);
-        list.put(&json!({"ph": "M", "name": "process_name", "pid": rank.rank, "args": {"name": name}}))?;
-        list.put(
-            &json!({"ph": "M", "name": "process_sort_index", "pid": rank.rank, "args": {"sort_index": rank.rank}}),
-        )?;
+        let (process, _) = numbers.of_thread(rank, 0);
+        list.put(&json!({"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}))?;
+        list.put(&json!({"ph": "M", "name": "process_sort_index", "pid": process, "args": {"sort_index": rank.rank}}))?;
+        let threads: BTreeSet<u32> = rank.events.iter().map(|event| event.thread).collect();
+        for number in threads {
+            let (process, thread) = numbers.of_thread(rank, number);
+            let name = format!("thread {number}");
+            list.put(
+                &json!({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": name}}),
+            )?;
+        }
         for event in &rank.events {
-            list.put(&slice(trace, rank, event))?;
+            list.put(&slice(trace, rank, event, &numbers))?;
         }
     }
     for (number, message) in matches.messages.iter().enumerate() {
         let ends = [(message.send, "s"), (message.receive, "f")];
         for (place, phase) in ends {
-            if let Some(arrow) = arrow(trace, place, phase, number) {
+            if let Some(arrow) = arrow(trace, place, phase, number, &numbers) {
                 list.put(&arrow)?;
             }
         }
@@ -51,9 +63,29 @@ impl<W: Write> List<'_, W> {
     }
 }
 
-/// Microseconds, as the format wants them.
+/// Numbers of processes and threads in the file.
+struct Numbers {
+    processes: u64,
+}
+
+impl Numbers {
+    fn of(trace: &Trace) -> Numbers {
+        let last = trace.ranks.iter().map(|rank| u64::from(rank.rank)).max();
+        Numbers {
+            processes: last.map_or(0, |last| last + 1),
+        }
+    }
+
+    /// Process and thread. A rank's first thread has the number of its process.
+    fn of_thread(&self, rank: &Rank, thread: u32) -> (u64, u64) {
+        let process = u64::from(rank.rank) + 1;
+        (process, process + u64::from(thread) * self.processes)
+    }
+}
+
+/// Microseconds, as the format wants them. The nearest number to three decimals is written with no more than these.
 fn microseconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 * 1e-3
+    nanoseconds as f64 / 1e3
 }
 
 /// Length of an event; the viewer does not show, and binds no arrow to, what takes no time.
@@ -61,7 +93,8 @@ fn length(event: &Event) -> u64 {
     event.end_ns.saturating_sub(event.begin_ns).max(1)
 }
 
-fn slice(trace: &Trace, rank: &Rank, event: &Event) -> Value {
+fn slice(trace: &Trace, rank: &Rank, event: &Event, numbers: &Numbers) -> Value {
+    let (process, thread) = numbers.of_thread(rank, event.thread);
     let mut arguments = serde_json::Map::new();
     if let Some(communicator) = trace.communicator(event, None) {
         arguments.insert("communicator".to_owned(), communicator.name.clone().into());
@@ -79,8 +112,8 @@ fn slice(trace: &Trace, rank: &Rank, event: &Event) -> Value {
         "ph": "X",
         "cat": "mpi",
         "name": trace.function(event),
-        "pid": rank.rank,
-        "tid": event.thread,
+        "pid": process,
+        "tid": thread,
         "ts": microseconds(event.begin_ns),
         "dur": microseconds(length(event)),
         "args": arguments,
@@ -88,7 +121,7 @@ fn slice(trace: &Trace, rank: &Rank, event: &Event) -> Value {
 }
 
 /// An end of an arrow: within the send at its begin, within the receive or its completion at the end.
-fn arrow(trace: &Trace, place: Place, phase: &str, number: usize) -> Option<Value> {
+fn arrow(trace: &Trace, place: Place, phase: &str, number: usize, numbers: &Numbers) -> Option<Value> {
     let rank = trace.ranks.get(place.rank)?;
     let event = rank.events.get(place.event)?;
     let at = if phase == "s" {
@@ -97,14 +130,15 @@ fn arrow(trace: &Trace, place: Place, phase: &str, number: usize) -> Option<Valu
         // The end itself may belong to the next slice.
         event.begin_ns + length(event) - 1
     };
+    let (process, thread) = numbers.of_thread(rank, event.thread);
     Some(json!({
         "ph": phase,
         "bp": "e",
         "cat": "message",
         "name": "message",
         "id": number,
-        "pid": rank.rank,
-        "tid": event.thread,
+        "pid": process,
+        "tid": thread,
         "ts": microseconds(at),
     }))
 }
@@ -125,18 +159,47 @@ mod tests {
         let of = |phase: &str| -> Vec<&Value> { events.iter().filter(|event| event["ph"] == phase).collect() };
         assert_eq!(
             (of("M").len(), of("X").len(), of("s").len(), of("f").len()),
-            (4, 2, 1, 1)
+            (6, 2, 1, 1)
         );
         let (begin, end) = (of("s")[0], of("f")[0]);
         assert_eq!(
             (&begin["pid"], &end["pid"], &begin["id"]),
-            (&0.into(), &1.into(), &end["id"])
+            (&1.into(), &2.into(), &end["id"])
         );
         // Both ends lie within their slices.
         for (end, slice) in [begin, end].into_iter().zip(of("X")) {
             let number = |value: &Value| value.as_f64().unwrap();
             let (at, from) = (number(&end["ts"]), number(&slice["ts"]));
             assert!(at >= from && at < from + number(&slice["dur"]), "{end} {slice}");
+        }
+    }
+
+    /// The viewer shows what has the number 0 otherwise, and finds names of threads by their numbers alone.
+    #[test]
+    fn no_number_is_0_and_no_two_threads_share_one() {
+        let mut trace = fixture::trace();
+        let mut other = trace.ranks[0].events[0].clone();
+        other.thread += 1;
+        trace.ranks[0].events.push(other);
+        let mut out = Vec::new();
+        write(&trace, &matches(&trace), &mut out).unwrap();
+        let file: Value = serde_json::from_slice(&out).unwrap();
+        let events = file["traceEvents"].as_array().unwrap();
+        let slices = events.iter().filter(|event| event["ph"] == "X");
+        let numbers: Vec<(u64, u64)> = slices
+            .map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(numbers, [(1, 1), (1, 3), (2, 2)]);
+        let names = events.iter().filter(|event| event["name"] == "thread_name");
+        assert_eq!(names.count(), 3);
+    }
+
+    #[test]
+    fn times_have_three_decimals_at_most() {
+        for nanoseconds in [1, 29, 1001, 23_346_445, 1_234_567_890_123] {
+            let text = serde_json::to_string(&microseconds(nanoseconds)).unwrap();
+            let (whole, part) = text.split_once('.').unwrap();
+            assert_eq!(format!("{whole}{part:0<3}").parse(), Ok(nanoseconds), "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ pub use kilter_profiling::profile::Site;
 use kilter_protocol::functions::Function;
 use kilter_protocol::trace::WhenFull;
 pub use kilter_protocol::trace::digest::Chunk;
-pub use kilter_protocol::trace::record::{ANY_TAG, Part, Role, class_name, flag, operator_name, peer};
+pub use kilter_protocol::trace::record::{ANY_TAG, Part, Piece, Role, class_name, flag, operator_name, peer};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -70,7 +70,7 @@ impl Members {
             rank: position.unwrap_or(0),
             p_ranks: members.len(),
             root: *root,
-            element: among.element.unwrap_or(place.element),
+            operand: among.operand.unwrap_or(place.operand),
             ..place
         };
         let mut recipe = match &among.blocks {
@@ -159,7 +159,7 @@ mod tests {
             members: members.to_vec(),
             root,
             blocks: None,
-            element: None,
+            operand: None,
             implementation: Implementation::Expression {
                 text: "bcast(n)".to_owned(),
             },

@@ -93,7 +93,7 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
         p_ranks: session.control.p_ranks(),
         one_node: session.one_node,
         root,
-        element: Element::Double,
+        operand: Element::Double.into(),
     };
     let ready = implementation::recipe(item, place).and_then(|recipe| {
         let buffers = Buffers::new(&recipe)?;

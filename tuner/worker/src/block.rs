@@ -260,7 +260,7 @@ fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, Rea
             p_ranks: session.control.p_ranks(),
             one_node: session.one_node,
             root,
-            element: session.header.element,
+            operand: session.header.element.into(),
         };
         let recipe = members.recipe(item, place)?;
         let buffers = Buffers::new(&recipe)?;

@@ -115,7 +115,7 @@ mod tests {
     fn problem(collective: Collective, rank: usize, in_place: bool) -> Problem {
         Problem {
             task: collective.into(),
-            element: kilter_protocol::plan::Element::Byte,
+            operand: kilter_protocol::plan::Element::Byte.into(),
             n_bytes: 96,
             p_ranks: 4,
             rank,

@@ -322,7 +322,7 @@ impl Problem {
             rank,
             p_ranks,
             root,
-            element,
+            operand,
             ..
         } = place;
         if c_int::try_from(bytes).is_err() {
@@ -344,12 +344,13 @@ impl Problem {
             return Err(Reason::StridedCounts);
         }
         let combines = matches!(task.functionality, Functionality::Function(c) if c.has_operator());
-        if combines && !bytes.is_multiple_of(element.bytes()) {
+        if combines && !bytes.is_multiple_of(operand.bytes()) {
+            let element = operand.element;
             return Err(Reason::Elements { bytes, element });
         }
         Ok(Problem {
             task,
-            element,
+            operand,
             n_bytes: bytes as usize,
             p_ranks,
             rank,

@@ -154,7 +154,7 @@ mod tests {
             p_ranks: 3,
             one_node: true,
             root: 2,
-            element: Element::Double,
+            operand: Element::Double.into(),
         }
     }
 

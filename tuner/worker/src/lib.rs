@@ -11,7 +11,7 @@
 //! * [`program`]: calls that are more than plain collectives: other forms, strided data, parts of the ranks, messages.
 //! * [`barrier`]: what a barrier promises. [`among`]: items of a part of the ranks; [`irregular`]: blocks of the lengths that a plan lists;
 //!   [`replay`]: messages as a program sent them.
-//! * [`problem`], [`element`], [`layout`], [`buffer`]: inputs, expected outputs, what is combined, their layout, guarded memory.
+//! * [`problem`], [`operand`], [`layout`], [`buffer`]: inputs, expected outputs, what is combined, their layout, guarded memory.
 //! * [`overlap`]: communication beside computation, which is measured in another way.
 //! * [`row`]: Kilter's own rows and those of a user's plugin, called as the drop-in does.
 //! * [`reason`]: why a rank cannot carry an item out.
@@ -41,7 +41,6 @@ mod control;
 mod describe;
 mod dissemination;
 mod dropin;
-mod element;
 mod environment;
 mod fit;
 mod hash;
@@ -53,6 +52,7 @@ mod lead;
 mod line;
 mod measure;
 mod messages;
+mod operand;
 mod order;
 mod overhead;
 mod overlap;

@@ -1,6 +1,6 @@
 //! Position of a rank among the others.
 
-use kilter_protocol::plan::Element;
+use kilter_protocol::plan::Operand;
 
 /// Position of a rank.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,6 @@ pub(crate) struct Place {
     pub(crate) one_node: bool,
     /// The root of rooted collectives.
     pub(crate) root: usize,
-    /// Combined elements.
-    pub(crate) element: Element,
+    /// Elements that are combined, and how.
+    pub(crate) operand: Operand,
 }

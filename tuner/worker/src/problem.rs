@@ -9,19 +9,19 @@ use std::rc::Rc;
 use kilter_algorithms::reference::{Call, Division, Piece, Source, closed_form};
 use kilter_algorithms::{Collective, Shape};
 use kilter_protocol::expression::{Counts, Layout};
-use kilter_protocol::plan::Element;
+use kilter_protocol::plan::{Operand, Operator};
 use kilter_protocol::task::{Functionality, Task};
 
-use crate::element;
 use crate::layout::View;
+use crate::operand;
 
 /// A call as one rank sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// The task.
     pub(crate) task: Task,
-    /// Element and operator, where data is combined.
-    pub(crate) element: Element,
+    /// Elements and operator, where data is combined.
+    pub(crate) operand: Operand,
     /// Total volume `n` in bytes.
     pub(crate) n_bytes: usize,
     /// Number of ranks.
@@ -140,7 +140,7 @@ impl Problem {
             (Some(lengths), _) => Division::clone(lengths),
             (None, Counts::Uniform) => Division::Equal,
             (None, Counts::Root) => Division::Lone(self.root),
-            (None, Counts::Triangle) => Division::Triangle(self.element.bytes() as usize),
+            (None, Counts::Triangle) => Division::Triangle(self.operand.bytes() as usize),
         };
         Call {
             in_place: self.in_place,
@@ -245,19 +245,23 @@ impl Problem {
 
     /// Byte `i` of this rank's input, combined with itself.
     fn doubled(&self, i: usize) -> u8 {
-        let size = self.element.bytes() as usize;
-        let twice = 2 * closed_form::sum_of_small_numbers(self.rank..self.rank + 1, self.slice, i / size);
-        match self.element {
-            Element::Byte => self.given(self.rank, i),
-            Element::Int => twice.to_ne_bytes()[i % size],
-            Element::Float => (twice as f32).to_ne_bytes()[i % size],
-            Element::Double => f64::from(twice).to_ne_bytes()[i % size],
+        let given = |i| self.given(self.rank, i);
+        if matches!(self.operand.operator, Operator::Or | Operator::And) {
+            return given(i);
         }
+        let (size, begin) = (self.operand.bytes() as usize, i - i % self.operand.bytes() as usize);
+        let mut twice = [0; 8];
+        (begin..begin + size)
+            .zip(&mut twice)
+            .for_each(|(at, byte)| *byte = given(at));
+        let once = twice;
+        operand::combine(self.operand, &once[..size], &mut twice[..size]);
+        twice[i % size]
     }
 
     /// Byte `i` of the combined inputs of a range of ranks.
     fn combined(&self, ranks: Range<usize>, i: usize) -> u8 {
-        element::combined(self.element, ranks, (self.p_ranks, self.slice), i)
+        operand::combined(self.operand, ranks, (self.p_ranks, self.slice), i)
     }
 }
 
@@ -346,13 +350,14 @@ fn first_wrong(view: View, buffer: &[u8], mut expected: impl FnMut(usize) -> u8)
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::reference::Content;
+    use kilter_protocol::plan::Element;
 
     use super::*;
 
     fn problem(collective: Collective, n_bytes: usize, p_ranks: usize, rank: usize, root: usize) -> Problem {
         Problem {
             task: collective.into(),
-            element: Element::Byte,
+            operand: Element::Byte.into(),
             n_bytes,
             p_ranks,
             rank,
@@ -362,6 +367,15 @@ mod tests {
             in_place: false,
             lengths: None,
         }
+    }
+
+    /// Numbers with each of their operators.
+    fn numbers() -> impl Iterator<Item = Operand> {
+        let elements = [Element::Int, Element::Float, Element::Double];
+        elements.into_iter().flat_map(|element| {
+            let operators = Operator::ALL.into_iter().filter(move |one| one.takes(element));
+            operators.map(move |operator| Operand { element, operator })
+        })
     }
 
     /// Inputs of a problem's ranks, combined one rank after the other.
@@ -375,7 +389,7 @@ mod tests {
         }
 
         fn combine(&self, lower: &[u8], upper: &mut [u8]) {
-            element::combine(self.0.element, lower, upper);
+            operand::combine(self.0.operand, lower, upper);
         }
     }
 
@@ -403,9 +417,9 @@ mod tests {
                         for n_bytes in [0, p_ranks, 6 * p_ranks, 64 * p_ranks] {
                             check_as_one_by_one(problem(collective, n_bytes, p_ranks, rank, root), collective);
                         }
-                        for element in [Element::Int, Element::Float, Element::Double] {
+                        for operand in numbers() {
                             let mut numbers = problem(collective, 24 * p_ranks, p_ranks, rank, root);
-                            numbers.element = element;
+                            numbers.operand = operand;
                             check_as_one_by_one(numbers, collective);
                         }
                     }

@@ -10,12 +10,12 @@ use std::mem::MaybeUninit;
 use kilter_algorithms::reference::closed_form;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, MpiError, constants};
 use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
-use kilter_protocol::plan::Element;
+use kilter_protocol::plan::Operand;
 use kilter_protocol::schedule::{Combination, Piece, Schedule, Step};
 use mpi::ffi::{self, MPI_Request, MPI_Status};
 
 use crate::buffer::{GuardedBuffer, wrong_data};
-use crate::element;
+use crate::operand;
 use crate::place::Place;
 use crate::problem::Wrong;
 use crate::program::datatypes;
@@ -49,14 +49,14 @@ enum Content {
     /// Data of which each byte says whose it is.
     Moved,
     /// Data that this number of ranks combine.
-    Combined(Element, usize),
+    Combined(Operand, usize),
 }
 
 impl Content {
     fn byte(self, rank: usize, i: usize) -> u8 {
         match self {
             Content::Moved => closed_form::moved(rank, 0, i),
-            Content::Combined(one, p_ranks) => element::combined(one, rank..rank + 1, (p_ranks, 0), i),
+            Content::Combined(one, p_ranks) => operand::combined(one, rank..rank + 1, (p_ranks, 0), i),
         }
     }
 }
@@ -116,7 +116,7 @@ impl Replay {
         }
         schedule.check().map_err(NoReplay::Unsound)?;
         let (content, after, is_steady) = if schedule.combines() {
-            let content = Content::Combined(place.element, place.p_ranks);
+            let content = Content::Combined(place.operand, place.p_ranks);
             (content, foretold(schedule, place, content), false)
         } else {
             let own = |all: Vec<Vec<Piece>>| all.into_iter().nth(place.rank).map(After::Pieces);
@@ -130,7 +130,7 @@ impl Replay {
         let mut compiler = Compiler {
             schedule,
             rank: place.rank,
-            element: place.element,
+            operand: place.operand,
             memory: &memory,
             tags: tags(schedule)?,
             requests: requests(&schedule.steps[place.rank]),
@@ -215,7 +215,7 @@ fn foretold(schedule: &Schedule, place: Place, content: Content) -> Option<After
     }
     let memory = |(rank, bytes): (usize, &u64)| (0..*bytes as usize).map(|i| content.byte(rank, i)).collect();
     let mut memories: Vec<Vec<u8>> = schedule.memory.iter().enumerate().map(memory).collect();
-    let carried_out = schedule.carry_out(&mut memories, &mut |from, to| element::combine(place.element, from, to));
+    let carried_out = schedule.carry_out(&mut memories, &mut |from, to| operand::combine(place.operand, from, to));
     carried_out.ok()?;
     memories.into_iter().nth(place.rank).map(After::Bytes)
 }
@@ -266,7 +266,7 @@ fn requests(steps: &[Step]) -> BTreeMap<u32, usize> {
 struct Compiler<'a> {
     schedule: &'a Schedule,
     rank: usize,
-    element: Element,
+    operand: Operand,
     memory: &'a GuardedBuffer,
     tags: Vec<c_int>,
     requests: BTreeMap<u32, usize>,
@@ -294,14 +294,14 @@ impl Compiler<'_> {
 
     fn operands(&self, combination: &Combination) -> Result<Operands, NoReplay> {
         let &Combination { from_at, to_at, bytes } = combination;
-        let element = self.element;
-        let size = element.bytes();
+        let operand = self.operand;
+        let size = operand.bytes();
         if [from_at, to_at, bytes].iter().any(|one| !one.is_multiple_of(size)) {
             return Err(NoReplay::Unaligned {
                 bytes,
                 from_at,
                 to_at,
-                element,
+                element: operand.element,
             });
         }
         let count = c_int::try_from(bytes / size).map_err(|_| NoReplay::Combined(bytes))?;
@@ -311,8 +311,8 @@ impl Compiler<'_> {
             from: at(from_at).cast_const().cast(),
             to: at(to_at).cast(),
             count,
-            datatype: datatypes::element_type(element),
-            op: datatypes::element_op(element),
+            datatype: datatypes::element_type(operand.element),
+            op: datatypes::operator(operand.operator),
         })
     }
 
@@ -396,6 +396,7 @@ impl Call {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::plan::Element;
     use kilter_protocol::schedule::Message;
 
     use super::*;
@@ -432,25 +433,25 @@ mod tests {
             messages: vec![message],
             steps: vec![vec![Step::Receive(0), Step::Combine(sum(from_at))], vec![Step::Send(0)]],
         };
-        for one in Element::ALL {
+        for one in Element::ALL.map(Operand::from) {
             let place = Place {
                 rank: 0,
                 p_ranks: 2,
                 one_node: true,
                 root: 0,
-                element: one,
+                operand: one,
             };
             let Some(After::Bytes(bytes)) = foretold(&schedule(16), place, Content::Combined(one, 2)) else {
                 panic!("{one:?}");
             };
-            let both: Vec<u8> = (0..16).map(|i| element::combined(one, 0..2, (2, 0), i)).collect();
+            let both: Vec<u8> = (0..16).map(|i| operand::combined(one, 0..2, (2, 0), i)).collect();
             assert_eq!(bytes[..16], both, "{one:?}");
             assert_eq!(first_other(&bytes, &bytes), None);
             let mut wrong = bytes.clone();
             wrong[5] ^= 1;
             assert_eq!(first_other(&wrong, &bytes).map(|wrong| wrong.byte), Some(5));
             let replay = Replay::new(&schedule(18), place);
-            assert_eq!(replay.is_err(), one != Element::Byte, "{replay:?}");
+            assert_eq!(replay.is_err(), one.element != Element::Byte, "{replay:?}");
         }
     }
 

@@ -17,8 +17,8 @@ pub(crate) struct Unit {
 impl Unit {
     /// Volumes of a guideline are whole elements; a call beside the data may not be, and is only moved, and so are blocks of any length.
     pub(crate) fn of(problem: &Problem) -> Unit {
-        let element = problem.element;
-        let bytes = element.bytes() as usize;
+        let operand = problem.operand;
+        let bytes = operand.bytes() as usize;
         let blocks = if problem.task.functionality.has_blocks() {
             problem.p_ranks
         } else {
@@ -32,8 +32,8 @@ impl Unit {
             };
         }
         Unit {
-            datatype: datatypes::element_type(element),
-            op: datatypes::element_op(element),
+            datatype: datatypes::element_type(operand.element),
+            op: datatypes::operator(operand.operator),
             count: problem.n_bytes / bytes,
         }
     }

@@ -6,12 +6,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use mpi_sys::MPI_Datatype;
 
 use super::Blocks;
+use super::pieces::List;
 use crate::attribute::of_type;
 
-/// Blocks of an element, if they are regular, and the distance to the next element.
-#[derive(Debug, Clone, Copy)]
+/// Blocks of an element, if they are regular, or its pieces, if these are few, and the distance to the next element.
+#[derive(Debug)]
 pub(super) struct Known {
     pub(super) element: Option<Blocks>,
+    pub(super) pieces: Option<List>,
     pub(super) extent: isize,
 }
 
@@ -25,12 +27,12 @@ fn key() -> Option<c_int> {
 /// Knowledge of a type.
 ///
 /// # Safety
-/// The type is valid, and is not freed meanwhile.
-pub(super) unsafe fn get(datatype: MPI_Datatype) -> Option<Known> {
+/// The type is valid, and is not freed while the knowledge is used.
+pub(super) unsafe fn get<'k>(datatype: MPI_Datatype) -> Option<&'k Known> {
     // SAFETY: by this function's contract.
     let attribute = unsafe { of_type::get(datatype, key()?) }?;
     // SAFETY: set by `set`, never replaced, and deleted with the type alone.
-    Some(unsafe { *attribute.cast::<Known>() })
+    Some(unsafe { &*attribute.cast::<Known>() })
 }
 
 /// Notes what is known of a derived type, unless another thread has done so.

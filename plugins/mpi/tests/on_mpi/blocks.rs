@@ -1,8 +1,8 @@
-//! Blocks of derived datatypes: where they are said to lie, the library's own packing finds the same bytes in the same order.
+//! Blocks and pieces of derived datatypes: where they are said to lie, the library's own packing finds the same bytes in the same order.
 
 use std::ffi::c_int;
 
-use kilter_mpi::blocks::Blocks;
+use kilter_mpi::blocks::{Blocks, Pieces};
 use kilter_mpi::{constants, layout};
 use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
@@ -63,6 +63,29 @@ fn one_level(double: MPI_Datatype) -> Vec<Case> {
             (
                 "the second before the first",
                 made(|to| mpi_sys::PMPI_Type_indexed(2, ints(&[1, 1]), ints(&[1, 0]), double, to)),
+                None,
+            ),
+            (
+                "blocks of which one is empty",
+                made(|to| mpi_sys::PMPI_Type_indexed(3, ints(&[2, 0, 1]), ints(&[0, 9, 5]), double, to)),
+                None,
+            ),
+            (
+                "a structure with holes",
+                made(|to| {
+                    let types = [constants::int(), double, constants::byte()];
+                    let places = places(&[0, 8, 20]);
+                    mpi_sys::PMPI_Type_create_struct(3, ints(&[1, 1, 3]), places, types.as_ptr(), to)
+                }),
+                None,
+            ),
+            (
+                "a part of a cube",
+                made(|to| {
+                    let (sizes, own, first) = (ints(&[3, 4, 5]), ints(&[2, 2, 3]), ints(&[1, 1, 2]));
+                    let order = constants::order_c();
+                    mpi_sys::PMPI_Type_create_subarray(3, sizes, own, first, order, double, to)
+                }),
                 None,
             ),
             (
@@ -129,6 +152,9 @@ pub(crate) fn all(comm: MPI_Comm) {
         if let Some(found) = found {
             is_packed_so(found, datatype, &memory, comm, name);
         }
+        // SAFETY: the type is valid.
+        let pieces = unsafe { Pieces::of(datatype) }.unwrap_or_else(|| panic!("{name} has few pieces"));
+        are_packed_so(&pieces, datatype, &memory, comm, name);
         if name != "a number" {
             let mut datatype = datatype;
             // SAFETY: made for this test, and not used again.
@@ -137,11 +163,26 @@ pub(crate) fn all(comm: MPI_Comm) {
     }
 }
 
-/// The library packs the same bytes in the same order.
-fn is_packed_so(found: Blocks, datatype: MPI_Datatype, memory: &[u8], comm: MPI_Comm, name: &str) {
+/// An element as the library packs it.
+fn packed(datatype: MPI_Datatype, memory: &[u8], comm: MPI_Comm) -> Vec<u8> {
     let mut packed = vec![0; layout::size(datatype).expect("a size")];
     // SAFETY: an element of each of these types has at most 600 bytes.
     unsafe { layout::pack(memory.as_ptr().cast(), 1, datatype, &mut packed, comm) }.expect("packs");
+    packed
+}
+
+/// The library packs the same bytes in the same order.
+fn are_packed_so(found: &Pieces, datatype: MPI_Datatype, memory: &[u8], comm: MPI_Comm, name: &str) {
+    let pieces = found.pieces.iter().flat_map(|piece| {
+        let begin = piece.offset.unsigned_abs();
+        memory[begin..begin + piece.bytes].to_vec()
+    });
+    assert_eq!(pieces.collect::<Vec<u8>>(), packed(datatype, memory, comm), "{name}");
+}
+
+/// The library packs the same bytes in the same order.
+fn is_packed_so(found: Blocks, datatype: MPI_Datatype, memory: &[u8], comm: MPI_Comm, name: &str) {
+    let packed = packed(datatype, memory, comm);
     let block = |at: usize| {
         let begin = found.first.unsigned_abs() + at * found.stride;
         memory[begin..begin + found.bytes].to_vec()

@@ -45,7 +45,6 @@ pub(crate) unsafe fn before<N: Number>(buffer: *const c_void, count: N, datatype
 #[inline(never)]
 pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
     let local = local::of(trace);
-    let before = local.before.take();
     let site = sites::find(&trace.space, happened.site);
     if local.is_full() {
         trace.space.lose(1);
@@ -81,7 +80,11 @@ pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
         match act.kind {
             Kind::Messages if happened.function.is_collective() => recorder.collective(happened, act),
             Kind::Messages => recorder.messages(act, None),
-            Kind::Replaces => recorder.messages(act, before),
+            // A payload is long: other calls do not move it.
+            Kind::Replaces => {
+                let before = recorder.local.before.take();
+                recorder.messages(act, before);
+            }
             Kind::Prepares => recorder.prepared(act),
             Kind::Starts(count) => recorder.started(act, usize::try_from(count).unwrap_or(0)),
             Kind::Probes(flag, message) => recorder.probed(act, flag, message),

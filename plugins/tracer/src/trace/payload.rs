@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kilter_mpi::blocks::Blocks;
+use kilter_mpi::blocks::{Blocks, Pieces};
 use kilter_mpi::{MPI_Datatype, constants, layout};
 use kilter_protocol::trace::digest::{Chunk, digest};
 use kilter_protocol::trace::record::{self, Part, flag};
@@ -40,7 +40,7 @@ pub(crate) fn look_for_devices() {
 pub(crate) enum Form {
     /// As they lie in memory.
     Plain,
-    /// Packed by the library. Blocks say where the elements lie, if that is regular.
+    /// Packed by the library. Blocks say where the elements lie, if that is regular; of others the type tells.
     Packed(MPI_Datatype, Option<Blocks>),
 }
 
@@ -156,7 +156,7 @@ pub(crate) unsafe fn describe(
     part.class = elements.class;
     part.element_bytes = u32::try_from(elements.element_bytes).unwrap_or(u32::MAX);
     scratch.chunks.clear();
-    if let Form::Packed(_, blocks) = elements.form {
+    if let Form::Packed(datatype, blocks) = elements.form {
         part.flags |= flag::PACKED;
         if let Some(blocks) = blocks {
             part.address = elements.address.wrapping_add_signed(blocks.first) as u64;
@@ -164,6 +164,9 @@ pub(crate) unsafe fn describe(
                 bytes: blocks.bytes as u64,
                 stride: blocks.stride as u64,
             });
+        } else if bytes > 0 {
+            // SAFETY: the type is valid, by this function's contract.
+            unsafe { in_pieces(elements.address, datatype, part) };
         }
     }
     if bytes == 0 {
@@ -194,6 +197,29 @@ pub(crate) unsafe fn describe(
         Some(found) => part.set(&found),
         None => part.flags |= flag::NOT_HASHED,
     }
+}
+
+/// Says in which pieces elements lie, if these are few.
+///
+/// # Safety
+/// The type is valid.
+unsafe fn in_pieces(address: usize, datatype: MPI_Datatype, part: &mut Part) {
+    // SAFETY: by this function's contract.
+    let Some(Pieces { pieces, extent }) = (unsafe { Pieces::of(datatype) }) else {
+        return;
+    };
+    let Some(first) = pieces.first().map(|piece| piece.offset) else {
+        return;
+    };
+    let piece = |piece: &kilter_mpi::blocks::Piece| record::Piece {
+        offset: piece.offset.wrapping_sub(first) as i64,
+        bytes: piece.bytes as u64,
+    };
+    part.address = address.wrapping_add_signed(first) as u64;
+    part.pieces = Some(Box::new(record::Pieces {
+        pieces: pieces.iter().map(piece).collect(),
+        extent: extent as i64,
+    }));
 }
 
 /// The first so many bytes of the message.

@@ -56,6 +56,7 @@ impl Language {
             "barriers.c",
             "broadcasts.c",
             "exchanges.c",
+            "irregular.c",
             "lookalikes.c",
             "more_lookalikes.c",
             "reductions.c",

@@ -102,6 +102,11 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
             bytes: 800 * ranks,
             ..rooted(Gather, 0)
         }),
+        "gather_rows" | "gather_shuffled" => one(rooted(Gather, 0)),
+        "scatter_records" => one(Has {
+            bytes: 100 * 13,
+            ..rooted(Scatter, 0)
+        }),
         "scatter_linear" | "scatter_columns" | "scatter_ring" => one(rooted(Scatter, 0)),
         "scatter_binomial" => one(rooted(Scatter, 0).least(Confidence::Possible)),
         "scatter_nonblocking" => one(rooted(Scatter, ranks - 1)),
@@ -149,7 +154,7 @@ pub(super) fn in_c(name: &str, ranks: u64) -> Option<Vec<Has>> {
         "halo_line" | "halo_grid" | "halo_columns" | "halo_level" | "ring_shift" | "ring_step" | "pipeline"
         | "filter" | "wavefront" | "token_ring" | "odd_even_sort" | "butterfly" | "master_worker" | "server"
         | "gossip" | "random_pairs" | "transpose_part" | "buddies" | "ping_pong" | "relay" | "reports" | "balance"
-        | "chunks" => Some(Vec::new()),
+        | "chunks" | "shared_nodes" => Some(Vec::new()),
         _ => None,
     }
 }

@@ -136,8 +136,7 @@ fn follow_each_other(arena: &Arena<'_>, candidates: &[Candidate], turn: &[usize]
             let message = &arena.messages[id as usize];
             let places = [(message.from, message.sent), (message.to, message.received)];
             places.into_iter().all(|(rank, payload)| {
-                // Columns lie beside each other.
-                let offset = payload.piece_bytes().wrapping_mul(block as u64);
+                let offset = payload.pitch().wrapping_mul(block as u64);
                 let first = payload.address.wrapping_sub(offset);
                 message.sent.bytes == bytes && *base.entry(rank).or_insert(first) == first
             })

@@ -42,8 +42,8 @@ fn is_path(arena: &Arena<'_>, hops: &[u32]) -> bool {
     hops.windows(2).all(passes_on)
 }
 
-/// Address of the data of a flow where its last message puts them.
-fn address_at_end(arena: &Arena<'_>, provenance: &Provenance, flow: &Flow, last: u32) -> u64 {
+/// Address and blocks of the data of a flow where its last message puts them.
+fn place_at_end(arena: &Arena<'_>, provenance: &Provenance, flow: &Flow, last: u32) -> (u64, Option<Blocks>) {
     let mut offset = 0;
     for segment in &provenance.ropes[last as usize] {
         let ahead = flow.offset.wrapping_sub(segment.offset);
@@ -53,7 +53,9 @@ fn address_at_end(arena: &Arena<'_>, provenance: &Provenance, flow: &Flow, last:
         }
         offset += segment.bytes;
     }
-    arena.messages[last as usize].received.place(offset)
+    let received = arena.messages[last as usize].received;
+    let blocks = received.blocks.as_ref().map(|one| one.from(offset));
+    (received.place(offset), blocks)
 }
 
 /// Deliveries among flows; flows that branch are none.
@@ -68,12 +70,13 @@ fn deliveries(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow], view: 
             if origin == to || !is_path(arena, &path) {
                 continue;
             }
-            let (from_address, to_address, from_blocks) = if view == View::Chunks {
-                (0, 0, None)
+            let ((from_address, from_blocks), (to_address, to_blocks)) = if view == View::Chunks {
+                Default::default()
             } else {
                 let datum = &provenance.data[flow.datum as usize];
-                let from = Blocks::place(datum.blocks, datum.address, flow.offset);
-                (from, address_at_end(arena, provenance, flow, last), datum.blocks)
+                let from = Blocks::place(datum.blocks.as_ref(), datum.address, flow.offset);
+                let blocks = datum.blocks.as_ref().map(|one| one.from(flow.offset));
+                ((from, blocks), place_at_end(arena, provenance, flow, last))
             };
             all.entry(path.clone())
                 .and_modify(|one| {
@@ -89,7 +92,7 @@ fn deliveries(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow], view: 
                     from_address,
                     to_address,
                     from_blocks,
-                    to_blocks: arena.messages[last as usize].received.blocks,
+                    to_blocks,
                 });
         }
     }

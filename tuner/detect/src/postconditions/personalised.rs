@@ -219,15 +219,15 @@ fn stars(
     for (deliveries, messages) in all {
         let block = |one: &&Delivery| {
             let (rank, address, blocks) = if collective == Collective::Gather {
-                (one.origin, one.to_address, one.to_blocks)
+                (one.origin, one.to_address, &one.to_blocks)
             } else {
-                (one.to, one.from_address, one.from_blocks)
+                (one.to, one.from_address, &one.from_blocks)
             };
             Block {
                 position: position(rank),
                 address,
                 bytes: one.bytes,
-                pieces: blocks,
+                pieces: blocks.clone(),
             }
         };
         let blocks: Vec<Block> = deliveries.iter().map(block).collect();

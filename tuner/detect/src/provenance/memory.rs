@@ -316,7 +316,7 @@ impl<'t> Memory<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::trace::Blocks;
+    use crate::model::trace::{Blocks, Piece};
 
     fn payload(address: u64, bytes: u64, blocks: Option<Blocks>) -> Payload {
         Payload {
@@ -358,7 +358,7 @@ mod tests {
     /// Numbers in three rows of two: columns come, and rows are sent; or rows come, and a column is sent.
     #[test]
     fn columns_are_followed_into_rows_and_rows_into_columns() {
-        let column = |at: u64| payload(1000 + 8 * at, 24, Some(Blocks { bytes: 8, stride: 16 }));
+        let column = |at: u64| payload(1000 + 8 * at, 24, Some(Blocks::even(8, 16)));
         let (first, second) = (column(0), column(1));
         let mut memory = Memory::new(4, 1);
         memory.put(0, &first, &rope(0, 24));
@@ -377,10 +377,27 @@ mod tests {
         assert_eq!(all, [(0, 0, 8), (8, 1, 8), (16, 2, 8)]);
     }
 
+    /// Numbers of unequal rows come in one message, and a row that begins within one of them is sent.
+    #[test]
+    fn lists_of_unequal_pieces_are_followed_to_where_they_lie() {
+        let piece = |offset, bytes| Piece { offset, bytes };
+        let list = Blocks {
+            pieces: vec![piece(0, 16), piece(40, 8), piece(24, 8)],
+            stride: 64,
+        };
+        let came = payload(1000, 32, Some(list));
+        let mut memory = Memory::new(4, 1);
+        memory.put(0, &came, &rope(0, 32));
+        let all = found(&memory, &payload(1024, 24, None), &[data(32)]);
+        assert_eq!(all, [(0, 0, 24), (16, 0, 16)]);
+        let back = payload(1040, 16, Some(Blocks::even(8, 64)));
+        assert_eq!(found(&memory, &back, &[data(32)]), [(0, 0, 16)]);
+    }
+
     /// Memory of a rank stays bounded whatever is sent in blocks.
     #[test]
     fn columns_of_many_blocks_are_in_no_place() {
-        let many = payload(1000, 8 * (MOST_BLOCKS + 1), Some(Blocks { bytes: 8, stride: 16 }));
+        let many = payload(1000, 8 * (MOST_BLOCKS + 1), Some(Blocks::even(8, 16)));
         let mut memory = Memory::new(4, 1);
         memory.put(0, &many, &rope(0, many.bytes));
         assert!(memory.pieces.is_empty());

@@ -7,16 +7,28 @@ use crate::matching::{Matched, Place};
 use crate::model::finding::Step;
 use crate::model::trace::Kind;
 
-/// Choice of the place of a call on a rank.
+/// Places at which the ranks of an instance make the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// A rank's first send, if it has data to give, else its first message.
+    First,
+    /// The last message that the rank receives; of a rank that receives none, its last one.
+    Last,
+    /// Any place from the first to the last, which each rank chooses so that no other one waits longer than it must.
+    Any,
+}
+
+/// Events of a rank between which it may make the call: from the beginning of the first one to the end of the last one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    pub(super) at_first_send: bool,
-    pub(super) at_last: bool,
+struct Window {
+    instance: usize,
+    first: u32,
+    last: u32,
 }
 
 /// Events of an instance on a rank.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+pub(super) struct Part {
     first: u32,
     first_send: Option<u32>,
     last_receive: Option<u32>,
@@ -29,8 +41,20 @@ pub(super) struct Contracted<'m> {
     /// Events that the collective replaces.
     is_taken: Vec<Vec<bool>>,
     parts: BTreeMap<usize, BTreeMap<u32, Part>>,
-    /// Calls that are put in, by rank and by the event in whose place they stand.
-    calls: HashMap<(u32, u32), Vec<usize>>,
+    /// Places of the calls that are put in, by rank.
+    windows: Vec<Vec<Window>>,
+}
+
+impl Part {
+    /// Place where the rank first gives data, or takes part if it gives none.
+    fn begin(self, gives: bool) -> u32 {
+        self.first_send.filter(|_| gives).unwrap_or(self.first)
+    }
+
+    /// The last message that the rank receives, since what it does next may depend on it; of a rank that receives none, its last one.
+    fn end(self) -> u32 {
+        self.last_receive.unwrap_or(self.last)
+    }
 }
 
 impl<'m> Contracted<'m> {
@@ -44,7 +68,7 @@ impl<'m> Contracted<'m> {
                 .map(|events| vec![false; events.len()])
                 .collect(),
             parts: BTreeMap::new(),
-            calls: HashMap::new(),
+            windows: vec![Vec::new(); matched.trace.events.len()],
         }
     }
 
@@ -68,19 +92,18 @@ impl<'m> Contracted<'m> {
         }
     }
 
-    /// Puts the calls of an instance in.
-    pub(super) fn place(&mut self, instance: usize, call: impl Fn(u32) -> Call) {
+    /// Puts the calls of an instance in. `gives` says which ranks have data to give.
+    pub(super) fn place(&mut self, instance: usize, moment: Moment, gives: impl Fn(u32) -> bool) {
         let Some(parts) = self.parts.get(&instance) else { return };
         for (&rank, part) in parts {
-            let call = call(rank);
-            let at = if call.at_last {
-                part.last_receive.unwrap_or(part.last)
-            } else if call.at_first_send {
-                part.first_send.unwrap_or(part.first)
-            } else {
-                part.first
+            let (begin, end) = (part.begin(gives(rank)), part.end());
+            let (first, last) = match moment {
+                Moment::First => (begin, begin),
+                Moment::Last => (end, end),
+                // A rank that gives data only when it has those of the others has one place for both.
+                Moment::Any => (begin.min(end), begin.max(end)),
             };
-            self.calls.entry((rank, at)).or_default().push(instance);
+            self.windows[rank as usize].push(Window { instance, first, last });
         }
     }
 
@@ -89,7 +112,7 @@ impl<'m> Contracted<'m> {
     pub(super) fn cycle(&self) -> Option<Vec<Step>> {
         let instances = self.parts.len();
         let trace = self.matched.trace;
-        // Nodes: instances, then collectives of the program, then events.
+        // Nodes: instances, then the ends of events. An event that is taken is a place in its rank's order, and no more.
         let mut first_of_rank = Vec::with_capacity(trace.events.len());
         let mut next = instances;
         for events in &trace.events {
@@ -99,14 +122,13 @@ impl<'m> Contracted<'m> {
         let mut joined: HashMap<(u32, u32), usize> = HashMap::new();
         let mut edges: Vec<Vec<u32>> = vec![Vec::new(); next];
         let node = |place: Place| first_of_rank[place.rank as usize] + place.event as usize;
+        let is_taken = |place: Place| self.is_taken[place.rank as usize][place.event as usize];
         for (rank, events) in (0..).zip(&trace.events) {
-            let mut before: Option<usize> = None;
             let mut collectives: HashMap<u32, u32> = HashMap::new();
             for (index, event) in (0..).zip(events) {
-                let place = Place { rank, event: index };
-                let mut chain: Vec<usize> = self.calls.get(&(rank, index)).cloned().unwrap_or_default();
-                if !self.is_taken[rank as usize][index as usize] {
-                    chain.push(node(place));
+                let own = node(Place { rank, event: index });
+                if index > 0 {
+                    edges[own - 1].push(own as u32);
                 }
                 if let Kind::Collective {
                     communicator,
@@ -115,24 +137,24 @@ impl<'m> Contracted<'m> {
                 } = event.kind
                 {
                     let count = collectives.entry(communicator).or_default();
-                    let first = *joined.entry((communicator, *count)).or_insert(node(place));
+                    let first = *joined.entry((communicator, *count)).or_insert(own);
                     *count += 1;
-                    if first != node(place) {
-                        edges[first].push(node(place) as u32);
-                        edges[node(place)].push(first as u32);
+                    if first != own {
+                        edges[first].push(own as u32);
+                        edges[own].push(first as u32);
                     }
                 }
-                for step in chain {
-                    if let Some(before) = before {
-                        edges[before].push(step as u32);
-                    }
-                    before = Some(step);
+            }
+            for window in &self.windows[rank as usize] {
+                let [first, last] = [window.first, window.last].map(|event| node(Place { rank, event }));
+                if window.first > 0 {
+                    edges[first - 1].push(window.instance as u32);
                 }
+                edges[window.instance].push(last as u32);
             }
         }
         for message in &self.matched.messages {
-            let is_taken = self.is_taken[message.send.rank as usize][message.send.event as usize];
-            if !is_taken {
+            if !is_taken(message.send) {
                 edges[node(message.send)].push(node(message.receive) as u32);
             }
         }
@@ -145,17 +167,17 @@ impl<'m> Contracted<'m> {
         let circle = shortest(&edges, &component, start);
         let step = |node: usize| {
             if node < instances {
-                return Step::Collective(node);
+                return Some(Step::Collective(node));
             }
             let rank = first_of_rank.partition_point(|&first| first <= node) - 1;
             let event = node - first_of_rank[rank];
-            Step::Call {
+            (!self.is_taken[rank][event]).then(|| Step::Call {
                 rank: rank as u32,
                 event,
                 site: trace.events[rank][event].site,
-            }
+            })
         };
-        Some(circle.into_iter().map(step).collect())
+        Some(circle.into_iter().filter_map(step).collect())
     }
 }
 

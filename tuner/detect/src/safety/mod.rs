@@ -1,9 +1,9 @@
 //! Safety of a replacement: may the messages of a finding become calls of a blocking collective?
 //!
 //! Each instance is contracted to one step that all its ranks make together, in the graph of what happens before what. A circle through it
-//! means that the collective would wait for itself. A rank may make the call where it first gives data, or where it completes the last
-//! message: only if both end in a circle, the replacement is refused. A collective that waits for nobody, as a small broadcast does at its
-//! root, would pass: a program that counts on it is wrong.
+//! means that the collective would wait for itself. A rank may make the call from where it first gives data to where it completes the last
+//! message: if it comes to the call when all others can, nobody waits longer than it must, so that a circle of what lies before and behind these places
+//! is one wherever the calls stand. A collective that waits for nobody, as a small broadcast does at its root, would pass: a program that counts on it is wrong.
 
 mod graph;
 mod polling;
@@ -14,27 +14,18 @@ use crate::arena::Arena;
 use crate::findings::Found;
 use crate::matching::{Matched, Place};
 use crate::model::finding::{Replacement, Step};
-use graph::{Call, Contracted};
-
-/// Places at which the ranks of an instance make the call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// A rank's first send, if it has data to give, else its first message.
-    First,
-    /// The last message that the rank receives, since what it does next may depend on it; of a rank that receives none, its last one.
-    Last,
-}
+use graph::{Contracted, Moment};
 
 /// Judges a finding: its replacement becomes what is safe.
 pub(crate) fn judge(matched: &Matched<'_>, arena: &Arena<'_>, found: &mut Found) {
     let Replacement::Blocking(function) = found.finding.replacement.clone() else {
         return;
     };
-    let first = cycle(matched, arena, found, Moment::First);
-    let last = first.as_ref().and_then(|_| cycle(matched, arena, found, Moment::Last));
-    let needs_last = first.is_some() && last.is_none();
+    let cycle = |moment| cycle(matched, arena, found, moment);
+    let is_early = cycle(Moment::First).is_none();
+    let is_late = !is_early && cycle(Moment::Last).is_none();
+    let deadlock = if is_early || is_late { None } else { cycle(Moment::Any) };
     let (polled, receives) = polling::polled(matched, arena, &found.messages);
-    let deadlock = first.filter(|_| last.is_some());
     let why = &mut found.finding.why;
     if polled > 0 {
         why.push(format!(
@@ -48,8 +39,10 @@ pub(crate) fn judge(matched: &Matched<'_>, arena: &Arena<'_>, found: &mut Found)
         found.finding.replacement = Replacement::NonBlocking(non_blocking(&function));
     } else if let Some(cycle) = deadlock {
         found.finding.replacement = Replacement::Deadlock { function, cycle };
-    } else if needs_last {
+    } else if is_late {
         why.push("the call must stand where a rank completes the last of its messages".to_owned());
+    } else if !is_early {
+        why.push("the call must stand between the first and the last message of some ranks".to_owned());
     }
 }
 
@@ -81,10 +74,7 @@ fn cycle(matched: &Matched<'_>, arena: &Arena<'_>, found: &Found, moment: Moment
         let root = root.and_then(world).copied();
         let only_root = matches!(collective, Broadcast | Scatter);
         let gives = |rank: u32| !only_root || Some(rank) == root;
-        contracted.place(instance, |rank| Call {
-            at_first_send: moment == Moment::First && gives(rank),
-            at_last: moment == Moment::Last,
-        });
+        contracted.place(instance, moment, gives);
     }
     contracted.cycle()
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use kilter_protocol::plan::Element;
+use kilter_protocol::plan::{Element, Operand, Operator};
 use kilter_protocol::schedule::{Combination, Message, Schedule, Step};
 
 use super::{Ends, NoSchedule};
@@ -16,7 +16,7 @@ use crate::ranks::RankSet;
 /// Parts of ranks that have nothing to send begin at a line of the cache.
 const LINE: u64 = 64;
 
-/// Element of the combinations, and true if each rank that must have it has the contributions of all ranks that belong into it.
+/// Operand of the combinations, and true if each rank that must have it has the contributions of all ranks that belong into it.
 ///
 /// # Errors
 /// A schedule that is not carried out with them.
@@ -25,7 +25,7 @@ pub(super) fn combine(
     finding: &Finding,
     all: &[Ends<'_>],
     root: usize,
-) -> Result<(Element, bool), NoSchedule> {
+) -> Result<(Operand, bool), NoSchedule> {
     let ranks = schedule.ranks();
     let contributors = contributors(ranks, all);
     let brings_part: Vec<bool> = contributors.iter().map(|set| set.len() < ranks).collect();
@@ -52,7 +52,7 @@ pub(super) fn combine(
         Collective::Scan => (0..ranks).all(|rank| has(rank, rank + 1)),
         _ => (0..ranks).all(|rank| has(rank, ranks)),
     };
-    Ok((element(schedule, all), is_shown))
+    Ok((operand(element(schedule, all), &finding.operators), is_shown))
 }
 
 /// Ranks whose parts may be in each message: the sender, and those of messages that it received before.
@@ -105,6 +105,21 @@ fn element(schedule: &Schedule, all: &[Ends<'_>]) -> Element {
     } else {
         Element::Byte
     }
+}
+
+/// Elements with an operator that all recorded values allow: the usual one of the elements if it is among them, else the first that takes them. Where
+/// none does, the usual one.
+fn operand(element: Element, allowed: &[String]) -> Operand {
+    let usual = Operand::from(element);
+    let named = allowed.iter().filter_map(|name| Operator::named(name));
+    let mut fitting = named.filter(|operator| operator.takes(element)).peekable();
+    let first = fitting.peek().copied().unwrap_or(usual.operator);
+    let operator = if fitting.any(|operator| operator == usual.operator) {
+        usual.operator
+    } else {
+        first
+    };
+    Operand { element, operator }
 }
 
 /// A rank's part of the schedule.
@@ -229,6 +244,19 @@ mod tests {
         let (steps, memory) = combined(&messages, &[Step::Receive(0), Step::Send(1)]);
         assert_eq!(steps, [Step::Receive(0), combine(64, 8), Step::Send(1)]);
         assert_eq!(memory, 72);
+    }
+
+    #[test]
+    fn ranks_combine_by_what_was_found_where_the_elements_allow_it() {
+        let of = |element, allowed: &[&str]| {
+            let allowed: Vec<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
+            operand(element, &allowed).to_string()
+        };
+        assert_eq!(of(Element::Double, &["MPI_MAX"]), "MPI_MAX of MPI_DOUBLE");
+        assert_eq!(of(Element::Int, &["MPI_BOR", "MPI_BXOR"]), "MPI_BOR of MPI_INT");
+        assert_eq!(of(Element::Float, &["MPI_PROD", "MPI_SUM"]), "MPI_SUM of MPI_FLOAT");
+        assert_eq!(of(Element::Byte, &["MPI_SUM"]), "MPI_BOR of MPI_BYTE");
+        assert_eq!(of(Element::Double, &[]), "MPI_SUM of MPI_DOUBLE");
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub(super) fn facts(proof: &Proof, finding: &Finding) -> Vec<Fact> {
     let mut measurements = vec![times];
     if let Some(combined) = &measured.combined {
         measurements.push(format!(
-            "{combined}: by hand once for each message that brings a part, which is assumed, since no trace shows what ranks compute"
+            "{combined}{}: by hand once for each message that brings a part, which is assumed, since no trace shows what ranks compute",
+            instead(combined, &finding.operators)
         ));
     }
     let mut gains = vec![gain(measured, finding.instances.len())];
@@ -34,6 +35,23 @@ pub(super) fn facts(proof: &Proof, finding: &Finding) -> Vec<Fact> {
         gains.push(text.to_owned());
     }
     vec![fact("measured", measurements), fact("gain", gains)]
+}
+
+/// Words on the program's operator, where another one may have been combined.
+fn instead(combined: &str, allowed: &[String]) -> String {
+    let (operator, datatype) = combined.split_once(" of ").unwrap_or((combined, ""));
+    let others: Vec<&str> = allowed
+        .iter()
+        .map(String::as_str)
+        .filter(|one| *one != operator)
+        .collect();
+    match others.as_slice() {
+        [] => String::new(),
+        others if others.len() < allowed.len() => {
+            format!(" ({} explains the values, too)", others.join(" or "))
+        }
+        others => format!(" ({datatype} has no {}, which the program used)", others.join(" or ")),
+    }
 }
 
 fn side(side: &Side) -> String {
@@ -126,6 +144,24 @@ mod tests {
             facts[0].lines[1].starts_with("MPI_SUM of MPI_DOUBLE: by hand once for each message that brings a part"),
             "{:?}",
             facts[0].lines
+        );
+    }
+
+    #[test]
+    fn the_program_s_operator_is_named_where_it_is_not_the_one_that_is_combined() {
+        let of = |combined: &str, allowed: &[&str]| {
+            let allowed: Vec<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
+            instead(combined, &allowed)
+        };
+        assert_eq!(of("MPI_MAX of MPI_INT", &["MPI_MAX"]), "");
+        assert_eq!(of("MPI_SUM of MPI_INT", &[]), "");
+        assert_eq!(
+            of("MPI_BOR of MPI_INT", &["MPI_BOR", "MPI_BXOR"]),
+            " (MPI_BXOR explains the values, too)"
+        );
+        assert_eq!(
+            of("MPI_BOR of MPI_BYTE", &["MPI_SUM"]),
+            " (MPI_BYTE has no MPI_SUM, which the program used)"
         );
     }
 

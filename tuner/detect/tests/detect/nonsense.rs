@@ -1,7 +1,7 @@
 //! Any trace is answered: nothing panics, and nothing runs for ever.
 
 use kilter_detect::detect;
-use kilter_detect::model::trace::{Blocks, Chunk, Class, Communicator, Event, Kind, Payload, Site, Trace};
+use kilter_detect::model::trace::{Blocks, Chunk, Class, Communicator, Event, Kind, Payload, Piece, Site, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -29,7 +29,15 @@ fn chunk() -> impl Strategy<Value = Chunk> {
 }
 
 fn blocks() -> BoxedStrategy<Option<Blocks>> {
-    let blocks = (number(), number()).prop_map(|(bytes, stride)| Blocks { bytes, stride });
+    let piece = (number(), number()).prop_map(|(offset, bytes)| Piece {
+        offset: offset.cast_signed(),
+        bytes,
+    });
+    let pieces = prop::collection::vec(piece, 0..4);
+    let blocks = (pieces, number()).prop_map(|(pieces, stride)| Blocks {
+        pieces,
+        stride: stride.cast_signed(),
+    });
     prop::option::of(blocks).boxed()
 }
 

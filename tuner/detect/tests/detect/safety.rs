@@ -171,6 +171,60 @@ fn a_token_around_broadcasts_cannot_be_a_broadcast() {
     assert_eq!(inner.replacement, Replacement::Blocking("MPI_Bcast".to_owned()));
 }
 
+/// Two ranks broadcast at the same time: each begins with its own data, has those of the other one before it ends, and gives its own to the last.
+fn woven(rank: &mut Rank) {
+    const OWN: [(u32, i32, std::ops::Range<usize>); 2] = [(0, 1, 0..640), (2, 2, 1000..1560)];
+    for time in 0..3 {
+        let give = |rank: &mut Rank, to: &[u32], which: usize| {
+            let (_, tag, data) = OWN[which].clone();
+            to.iter().for_each(|to| rank.send(*to, tag, data.clone()));
+        };
+        let take = |rank: &mut Rank, which: usize| {
+            let (from, tag, data) = OWN[which].clone();
+            rank.receive(from, tag, data);
+        };
+        match rank.rank {
+            0 => {
+                rank.fill(0..640, time);
+                give(rank, &[1, 2], 0);
+                take(rank, 1);
+                give(rank, &[3], 0);
+            }
+            2 => {
+                rank.fill(1000..1560, time);
+                give(rank, &[0, 1], 1);
+                take(rank, 0);
+                give(rank, &[3], 1);
+            }
+            _ => [0, 1].into_iter().for_each(|which| take(rank, which)),
+        }
+    }
+}
+
+#[test]
+fn calls_that_can_stand_between_the_messages_do_not_wait_for_each_other() {
+    let detection = detect(&on_world(4, &woven));
+    let finding = only(&detection);
+    assert_eq!(
+        (finding.collective, finding.instances.len()),
+        (Collective::Broadcast, 6)
+    );
+    assert_eq!(
+        finding.replacement,
+        Replacement::Blocking("MPI_Bcast".to_owned()),
+        "{:?}",
+        finding.why
+    );
+    assert!(
+        finding
+            .why
+            .iter()
+            .any(|why| why.starts_with("the call must stand between")),
+        "{:?}",
+        finding.why
+    );
+}
+
 /// Rank 2 joins in when rank 0 tells it to, which rank 0 does when it has sent its own block.
 #[test]
 fn a_call_may_have_to_stand_at_the_last_message() {

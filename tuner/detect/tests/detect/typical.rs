@@ -197,8 +197,8 @@ fn a_message_that_brings_a_part_is_combined_once_and_a_result_never() {
         let one = typical(&trace, finding).unwrap();
         assert_eq!(combinations(&one.schedule), wanted, "{collective:?}");
         assert_eq!(
-            (&one.volume, one.is_shown, one.element),
-            (&Volume::Whole(32), true, Some(Element::Double)),
+            (&one.volume, one.is_shown, one.operand),
+            (&Volume::Whole(32), true, Some(Element::Double.into())),
             "{collective:?}"
         );
     }
@@ -240,7 +240,7 @@ fn numbers_without_an_element_of_the_worker_are_bytes() {
         }
     }
     let one = typical(&other, only(&detection)).unwrap();
-    assert_eq!(one.element, Some(Element::Byte));
+    assert_eq!(one.operand, Some(Element::Byte.into()));
 }
 
 #[test]

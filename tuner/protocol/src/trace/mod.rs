@@ -17,7 +17,7 @@ pub mod record;
 pub mod space;
 
 /// Version of the format; a reader refuses any other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Variable with the directory into which each rank writes its trace. Nothing is traced without it.
 pub const DIRECTORY_VARIABLE: &str = "KILTER_TRACE_DIR";

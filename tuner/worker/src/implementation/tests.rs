@@ -22,7 +22,7 @@ fn of(collective: Collective, bytes: u64, text: &str) -> Result<Recipe, Reason> 
             p_ranks: 3,
             one_node: true,
             root: 0,
-            element: Element::Byte,
+            operand: Element::Byte.into(),
         },
     )
 }
@@ -155,7 +155,7 @@ fn a_pair_stands_for_two_ranks_and_the_others_do_nothing() {
             p_ranks: 4,
             one_node: true,
             root: 3,
-            element: Element::Byte,
+            operand: Element::Byte.into(),
         };
         recipe(&item, place).map(|recipe| {
             let problem = &recipe.problems[0];
@@ -178,7 +178,7 @@ fn algorithms_are_checked_before_they_run() {
         p_ranks: 2,
         one_node: true,
         root: 0,
-        element: Element::Byte,
+        operand: Element::Byte.into(),
     };
     let another = |collective| match collective {
         Collective::Alltoall => Collective::Scan,

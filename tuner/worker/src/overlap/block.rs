@@ -105,7 +105,7 @@ fn prepare(session: &mut Session, comm: MPI_Comm, item: &Item) -> anyhow::Result
         p_ranks: session.control.p_ranks(),
         one_node: session.one_node,
         root: 0,
-        element: session.header.element,
+        operand: session.header.element.into(),
     };
     let made = refusal::accept(item, place.p_ranks, refusal::processing_units())
         .and_then(|overlap| Prepared::new(item, &overlap, comm, place, session.speed));

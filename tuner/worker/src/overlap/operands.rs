@@ -43,24 +43,24 @@ impl Operands {
         bytes: u64,
         mut place: Place,
     ) -> Result<Operands, Reason> {
-        if !bytes.is_multiple_of(place.element.bytes()) {
-            place.element = Element::Byte;
+        if !bytes.is_multiple_of(place.operand.bytes()) {
+            place.operand = Element::Byte.into();
         }
-        let element = place.element;
+        let operand = place.operand;
         check_blocks(bytes, collective.has_blocks(), place)?;
         let problem = Problem::new(collective.into(), bytes, place, 0)?;
         let divided = collective.has_blocks();
         let (unit, parts) = if divided {
             (1, place.p_ranks)
         } else {
-            (element.bytes() as usize, 1)
+            (operand.bytes() as usize, 1)
         };
         Ok(Operands {
             comm,
             // `Problem::new` has found that an int holds all of them.
             count: (problem.n_bytes / unit / parts) as c_int,
-            datatype: datatypes::element_type(if divided { Element::Byte } else { element }),
-            op: datatypes::element_op(element),
+            datatype: datatypes::element_type(if divided { Element::Byte } else { operand.element }),
+            op: datatypes::operator(operand.operator),
             send: GuardedBuffer::new(problem.send_bytes())?,
             recv: GuardedBuffer::new(problem.recv_bytes())?,
             problem,
@@ -112,7 +112,7 @@ mod tests {
             p_ranks: 4,
             one_node: true,
             root: 0,
-            element,
+            operand: element.into(),
         };
         Operands::new(constants::comm_null(), collective, bytes, place)
     }

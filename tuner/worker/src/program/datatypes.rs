@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use kilter_mpi::{MPI_Datatype, MPI_Op, MpiError, constants};
 use kilter_protocol::expression::Layout;
-use kilter_protocol::plan::Element;
+use kilter_protocol::plan::{Element, Operator};
 use mpi::ffi;
 
 use crate::layout::{self, INDEXED, INDEXED_UNIT, VECTOR};
@@ -19,11 +19,17 @@ pub(crate) fn element_type(element: Element) -> MPI_Datatype {
     }
 }
 
-/// The built-in operator that combines elements.
-pub(crate) fn element_op(element: Element) -> MPI_Op {
-    match element {
-        Element::Byte => constants::bor(),
-        Element::Int | Element::Float | Element::Double => constants::sum(),
+/// The operator of MPI.
+pub(crate) fn operator(operator: Operator) -> MPI_Op {
+    let [max, min, sum, product, _, and, _, or, _, xor, ..] = constants::predefined_ops();
+    match operator {
+        Operator::Sum => sum,
+        Operator::Product => product,
+        Operator::Max => max,
+        Operator::Min => min,
+        Operator::And => and,
+        Operator::Or => or,
+        Operator::Xor => xor,
     }
 }
 

@@ -321,7 +321,7 @@ impl Compiler<'_> {
         let (datatype, size) = if as_bytes {
             (constants::byte(), 1)
         } else {
-            let element = self.problem.element;
+            let element = self.problem.operand.element;
             (datatypes::element_type(element), element.bytes() as usize)
         };
         if !bytes.is_multiple_of(size) {
@@ -338,7 +338,7 @@ impl Compiler<'_> {
         Ok(if as_bytes {
             constants::bor()
         } else {
-            datatypes::element_op(self.problem.element)
+            datatypes::operator(self.problem.operand.operator)
         })
     }
 }

@@ -106,7 +106,7 @@ impl Recorder<'_> {
         let mut part = part(Role::Send, operation, self.state, side.peer, side.tag);
         if let Some(before) = before {
             part.bytes = before.bytes;
-            (part.address, part.blocks) = (before.address, before.blocks);
+            (part.address, part.blocks, part.pieces) = (before.address, before.blocks, before.pieces);
             (part.class, part.element_bytes) = (before.class, before.element_bytes);
             part.flags |= before.flags;
             (part.crc, part.prefix, part.chunks) = (before.crc, before.prefix, before.chunks);

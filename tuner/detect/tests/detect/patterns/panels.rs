@@ -12,6 +12,11 @@ pub(crate) fn bytes(panel: u32) -> usize {
     40_000 - 3_000 * panel as usize
 }
 
+/// Bytes of a panel whose pieces are too short for chunks.
+pub(crate) fn few_bytes(panel: u32) -> usize {
+    1_500 - 56 * panel as usize
+}
+
 /// One panel: its rank counted from the root, data and tag.
 struct Panel {
     relative: u32,
@@ -27,6 +32,10 @@ impl Panel {
 }
 
 fn each(rank: &mut Rank, polls: bool, broadcast: impl Fn(&mut Rank, &Panel)) {
+    each_of(rank, bytes, polls, broadcast);
+}
+
+fn each_of(rank: &mut Rank, bytes: fn(u32) -> usize, polls: bool, broadcast: impl Fn(&mut Rank, &Panel)) {
     for number in 0..PANELS {
         let root = number % rank.size;
         let panel = Panel {
@@ -102,14 +111,32 @@ fn spread_and_roll(rank: &mut Rank, panel: &Panel, list: &[u32]) {
     let Some(own) = list.iter().position(|one| *one == panel.relative) else {
         return;
     };
-    let (count, total) = (list.len(), panel.data.len());
-    let pieces = |first: usize, end: usize| first * total / count..end * total / count;
+    let count = list.len();
+    spread(rank, panel, list, own);
+    for step in 0..count - 1 {
+        let piece = |at: usize| pieces(panel, count, at % count, at % count + 1);
+        let (right, left) = ((own + 1) % count, (own + count - 1) % count);
+        let (right, left) = (panel.rank(list[right], rank.size), panel.rank(list[left], rank.size));
+        rank.send(right, panel.tag, piece(own + count - step));
+        rank.receive(left, panel.tag, piece(own + 2 * count - step - 1));
+    }
+}
+
+/// Pieces of a panel, from one to another.
+fn pieces(panel: &Panel, count: usize, first: usize, end: usize) -> Range<usize> {
+    let total = panel.data.len();
+    first * total / count..end * total / count
+}
+
+/// Halves go down a tree until each rank of the list has a piece.
+fn spread(rank: &mut Rank, panel: &Panel, list: &[u32], own: usize) {
+    let count = list.len();
     let size = rank.size;
     let to = |at: usize| panel.rank(list[at % count], size);
     let (mut first, mut end) = (0, count);
     while end - first > 1 {
         let middle = (first + end).div_ceil(2);
-        let (giver, taker, range) = (to(first), to(middle), pieces(middle, end));
+        let (giver, taker, range) = (to(first), to(middle), pieces(panel, count, middle, end));
         if own == first {
             rank.send(taker, panel.tag, range);
         } else if own == middle {
@@ -121,12 +148,26 @@ fn spread_and_roll(rank: &mut Rank, panel: &Panel, list: &[u32]) {
             first = middle;
         }
     }
+}
+
+/// The same, but pieces are exchanged with the neighbours on both sides in turn: the two halves of the ranks have the pieces in different orders.
+fn spread_and_exchange(rank: &mut Rank, panel: &Panel, list: &[u32]) {
+    let Some(own) = list.iter().position(|one| *one == panel.relative) else {
+        return;
+    };
+    let count = list.len();
+    spread(rank, panel, list, own);
     for step in 0..count - 1 {
-        let piece = |at: usize| pieces(at % count, at % count + 1);
-        let (right, left) = ((own + 1) % count, (own + count - 1) % count);
-        let (right, left) = (panel.rank(list[right], rank.size), panel.rank(list[left], rank.size));
-        rank.send(right, panel.tag, piece(own + count - step));
-        rank.receive(left, panel.tag, piece(own + 2 * count - step - 1));
+        let piece = |at: usize| pieces(panel, count, at % count, at % count + 1);
+        let (right, far) = ((own + step).is_multiple_of(2), step / 2);
+        let (partner, sent, received) = if right {
+            (own + 1, own + count - far, own + far + 1)
+        } else {
+            (own + count - 1, own + far, own + count - far - 1)
+        };
+        let partner = panel.rank(list[partner % count], rank.size);
+        rank.send(partner, panel.tag, piece(sent));
+        rank.receive(partner, panel.tag, piece(received));
     }
 }
 
@@ -141,5 +182,20 @@ pub(crate) fn long_modified(rank: &mut Rank) {
     each(rank, false, |rank, panel| {
         ring(rank, panel, &[0, 1]);
         spread_and_roll(rank, panel, &behind_root(2..rank.size));
+    });
+}
+
+/// Panels whose pieces are too short for chunks.
+pub(crate) fn long_of_few_bytes(rank: &mut Rank) {
+    each_of(rank, few_bytes, false, |rank, panel| {
+        let all: Vec<u32> = (0..rank.size).collect();
+        spread_and_exchange(rank, panel, &all);
+    });
+}
+
+pub(crate) fn long_modified_of_few_bytes(rank: &mut Rank) {
+    each_of(rank, few_bytes, false, |rank, panel| {
+        ring(rank, panel, &[0, 1]);
+        spread_and_exchange(rank, panel, &behind_root(2..rank.size));
     });
 }

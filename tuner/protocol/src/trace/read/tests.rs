@@ -183,7 +183,7 @@ fn mistakes_are_named_with_their_places() {
         ),
         (
             Box::new(|bytes| bytes[6] = 9),
-            "byte 0: version 9 of the format, and 2 is read",
+            "byte 0: version 9 of the format, and 3 is read",
         ),
         (
             Box::new(|bytes| bytes.truncate(20)),

@@ -11,7 +11,7 @@ mod part;
 pub use call::{CALL_WORDS, Call};
 pub use definition::Definition;
 pub use names::{CLASSES, OPERATORS, class_name, operator_name};
-pub use part::{ANY_TAG, Blocks, PAYLOAD_WORDS, Part, Role, flag, peer};
+pub use part::{ANY_TAG, Blocks, PAYLOAD_WORDS, Part, Piece, Pieces, Role, flag, peer};
 
 /// Kinds of records.
 pub mod kind {

@@ -117,6 +117,13 @@ pub mod flag {
     pub const ANY_TAG: u8 = 128;
 }
 
+/// Ways in which elements lie in memory, where these are told.
+mod form {
+    pub(super) const NONE: u8 = 0;
+    pub(super) const BLOCKS: u8 = 1;
+    pub(super) const PIECES: u8 = 2;
+}
+
 /// Elements in memory as blocks of one length at one distance, such as a column of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
@@ -124,6 +131,24 @@ pub struct Blocks {
     pub bytes: u64,
     /// Bytes from the beginning of a block to that of the next one.
     pub stride: u64,
+}
+
+/// Elements in memory as pieces of whatever lengths at whatever places.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pieces {
+    /// Those of an element, in the order of the message.
+    pub pieces: Vec<Piece>,
+    /// Bytes from the beginning of an element to that of the next one.
+    pub extent: i64,
+}
+
+/// Bytes in one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Beginning, from that of the element's first piece.
+    pub offset: i64,
+    /// Length.
+    pub bytes: u64,
 }
 
 /// A part of a call: one message or operation.
@@ -145,10 +170,12 @@ pub struct Part {
     pub element_bytes: u32,
     /// Bytes of the message; of a posted receive those of its buffer; of a collective its volume.
     pub bytes: u64,
-    /// Address of the buffer; of elements in blocks that of the first block.
+    /// Address of the buffer; of elements in blocks or pieces that of the first one.
     pub address: u64,
     /// Blocks of [`flag::PACKED`] elements; none where these lie otherwise.
     pub blocks: Option<Blocks>,
+    /// Pieces of [`flag::PACKED`] elements that are no blocks; none where they are too many.
+    pub pieces: Option<Box<Pieces>>,
     /// Class of the datatype, as [`super::class_name`] has it.
     pub class: u8,
     /// Operator of a reduction, as [`super::operator_name`] has it.
@@ -168,7 +195,9 @@ const PART_WORDS: usize = 7;
 const SHORT_WORDS: usize = 2;
 const PREFIX_WORDS: usize = PREFIX_BYTES / 8;
 const BLOCKS_WORDS: usize = 2;
-/// Words of the longest part but for its blocks and chunks.
+/// Extent and number of pieces; two more words for each.
+const PIECES_WORDS: usize = 2;
+/// Words of the longest part but for its blocks, pieces and chunks.
 pub const PAYLOAD_WORDS: usize = PART_WORDS + PREFIX_WORDS;
 
 impl Part {
@@ -187,6 +216,7 @@ impl Part {
             bytes: 0,
             address: 0,
             blocks: None,
+            pieces: None,
             class: 0,
             operator: 0,
             flags: 0,
@@ -216,7 +246,11 @@ impl Part {
         if self.role.is_short() {
             SHORT_WORDS
         } else if self.role.has_payload() {
-            let blocks = if self.blocks.is_some() { BLOCKS_WORDS } else { 0 };
+            let blocks = match (&self.blocks, &self.pieces) {
+                (None, None) => 0,
+                (Some(_), _) => BLOCKS_WORDS,
+                (None, Some(all)) => PIECES_WORDS + 2 * all.pieces.len(),
+            };
             PAYLOAD_WORDS + blocks + 2 * self.chunks.len()
         } else {
             PART_WORDS
@@ -242,8 +276,13 @@ impl Part {
         put(pair(self.tag.cast_unsigned(), self.element_bytes));
         put(self.bytes);
         put(self.address);
-        let blocks = self.blocks.filter(|_| self.role.has_payload());
-        let small = u32::from_le_bytes([self.class, self.operator, self.flags, u8::from(blocks.is_some())]);
+        let form = match (&self.blocks, &self.pieces) {
+            _ if !self.role.has_payload() => form::NONE,
+            (None, None) => form::NONE,
+            (Some(_), _) => form::BLOCKS,
+            (None, Some(_)) => form::PIECES,
+        };
+        let small = u32::from_le_bytes([self.class, self.operator, self.flags, form]);
         put(pair(small, self.crc));
         if !self.role.has_payload() {
             return first;
@@ -252,9 +291,16 @@ impl Part {
         let prefix = u128::from_le_bytes(self.prefix);
         put(prefix as u64);
         put((prefix >> 64) as u64);
-        if let Some(blocks) = blocks {
+        if let Some(blocks) = self.blocks {
             put(blocks.bytes);
             put(blocks.stride);
+        } else if let Some(all) = &self.pieces {
+            put(all.extent.cast_unsigned());
+            put(all.pieces.len() as u64);
+            for piece in &all.pieces {
+                put(piece.offset.cast_unsigned());
+                put(piece.bytes);
+            }
         }
         for chunk in &self.chunks {
             put(chunk.offset);
@@ -292,8 +338,8 @@ impl Part {
         part.element_bytes = high(tag);
         part.bytes = bytes;
         part.address = address;
-        let has_blocks;
-        [part.class, part.operator, part.flags, has_blocks] = low(small).to_le_bytes();
+        let lie;
+        [part.class, part.operator, part.flags, lie] = low(small).to_le_bytes();
         part.crc = high(small);
         if !role.has_payload() {
             return rest.is_empty().then_some(part);
@@ -302,13 +348,35 @@ impl Part {
         for (to, from) in part.prefix.chunks_mut(8).zip(prefix) {
             to.copy_from_slice(&from.to_le_bytes());
         }
-        if has_blocks == 1 {
-            let (known, rest) = chunks.split_at_checked(BLOCKS_WORDS)?;
-            let [bytes, stride] = *known else { return None };
-            part.blocks = Some(Blocks { bytes, stride });
-            chunks = rest;
+        match lie {
+            form::NONE => {}
+            form::BLOCKS => {
+                let (known, rest) = chunks.split_at_checked(BLOCKS_WORDS)?;
+                let [bytes, stride] = *known else { return None };
+                part.blocks = Some(Blocks { bytes, stride });
+                chunks = rest;
+            }
+            form::PIECES => {
+                let (known, rest) = chunks.split_at_checked(PIECES_WORDS)?;
+                let [extent, count] = *known else { return None };
+                let words = usize::try_from(count).ok()?.checked_mul(2)?;
+                let (listed, rest) = rest.split_at_checked(words)?;
+                let piece = |pair: &[u64]| match *pair {
+                    [offset, bytes] => Some(Piece {
+                        offset: offset.cast_signed(),
+                        bytes,
+                    }),
+                    _ => None,
+                };
+                part.pieces = Some(Box::new(Pieces {
+                    pieces: listed.chunks(2).filter_map(piece).collect(),
+                    extent: extent.cast_signed(),
+                }));
+                chunks = rest;
+            }
+            _ => return None,
         }
-        if chunks.len() % 2 != 0 || has_blocks > 1 {
+        if chunks.len() % 2 != 0 {
             return None;
         }
         part.chunks = chunks

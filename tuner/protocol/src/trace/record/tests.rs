@@ -54,6 +54,13 @@ fn parts_come_back() {
             is_kept(&part);
             part.chunks.clear();
             is_kept(&part);
+            part.blocks = None;
+            let piece = |offset, bytes| Piece { offset, bytes };
+            part.pieces = Some(Box::new(Pieces {
+                pieces: vec![piece(0, 8), piece(-24, 16), piece(40, 4)],
+                extent: -64,
+            }));
+            is_kept(&part);
         }
     }
 }

@@ -76,7 +76,7 @@ impl Compiler<'_> {
         {
             1
         } else {
-            self.problem.element.bytes() as usize
+            self.problem.operand.bytes() as usize
         };
         let table = Blocks {
             counts: blocks
@@ -135,7 +135,7 @@ impl Compiler<'_> {
             return Ok((constants::packed(), count(bytes)?));
         }
         // Data that is only moved keeps the element's type where it can, as an application's would.
-        let whole = bytes.is_multiple_of(self.problem.element.bytes() as usize);
+        let whole = bytes.is_multiple_of(self.problem.operand.bytes() as usize);
         Ok(self.elements(bytes, bytes_only || !whole)?)
     }
 
