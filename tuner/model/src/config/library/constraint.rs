@@ -148,12 +148,14 @@ impl Constraint {
 }
 
 impl Library {
-    /// First constraint that these settings break. A name that stands there twice has its last value.
+    /// First constraint that these settings break, or the first of them that is not written in the language of its values. A name that stands there twice has its last value.
     #[must_use]
     pub fn broken(&self, settings: &[(String, String)]) -> Option<Broken> {
+        let broken = |constraint: &Constraint| constraint.broken(settings);
         self.constraints
             .iter()
-            .find_map(|constraint| constraint.broken(settings))
+            .find_map(broken)
+            .or_else(|| self.unreadable(settings))
     }
 
     /// Settings to be made beside `settings`, on top of `in_force`, so that no constraint is broken. `None` if there

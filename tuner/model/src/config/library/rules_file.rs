@@ -41,7 +41,7 @@ impl RulesFile {
 }
 
 /// Numbers of a version: 5, 0 and 7 for `5.0.7rc1`.
-fn numbers(version: &str) -> Vec<u64> {
+pub(super) fn numbers(version: &str) -> Vec<u64> {
     let number = |part: &str| {
         let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
         part[..end].parse().unwrap_or(0)
