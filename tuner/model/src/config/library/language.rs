@@ -44,7 +44,8 @@ impl Parameter {
 
 impl Library {
     /// First of these settings that is not written in its parameter's language. A name that stands there twice has its last value.
-    pub(super) fn unreadable(&self, settings: &[(String, String)]) -> Option<Broken> {
+    #[must_use]
+    pub fn unreadable(&self, settings: &[(String, String)]) -> Option<Broken> {
         let last = |row: &Parameter| {
             let found = settings.iter().rev().find(|(name, _)| *name == row.name)?;
             Some(&found.1).filter(|value| !value.is_empty())

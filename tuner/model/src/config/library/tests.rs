@@ -516,7 +516,7 @@ fn mistakes_in_what_is_said_of_rows_are_named() {
         (
             "placement = \"cyclic\"",
             "placement = \"round\"",
-            "unknown variant `round`, expected `block` or `cyclic`",
+            "unknown variant `round`, expected one of `block`, `cyclic`, `one_host`",
         ),
         (
             "parts = 2",
