@@ -108,8 +108,8 @@ fn candidates(
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> Vec<LaunchCandidate> {
-    let (library, options, heard) = (&site.library, site.options, facts.heard());
-    let mut candidates = space::admitting_candidates(library, &facts.transports(), targets);
+    let (library, options) = (&site.library, site.options);
+    let mut candidates = space::admitting_candidates(library, &facts.transports(), &facts.heard(), targets);
     candidates.retain(|gate| {
         let is_banned = gate.assignments.iter().any(|one| banned.contains(one));
         let is_the_sites = gate.assignments.iter().all(|one| {
@@ -118,9 +118,7 @@ fn candidates(
         });
         let is_left = options.limits.leaves_parameter(library, &gate.parameter);
         let is_away = quarantine.contains(&id(&gate.assignments));
-        let row = library.parameters.iter().find(|row| row.name == gate.parameter);
-        let is_built = row.is_none_or(|row| heard.has(row));
-        is_built && !(is_banned || is_the_sites || is_left || is_away)
+        !(is_banned || is_the_sites || is_left || is_away)
     });
     candidates
 }

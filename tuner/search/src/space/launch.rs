@@ -51,10 +51,16 @@ fn tried<'r>(row: &'r Parameter, transports: &[String]) -> impl Iterator<Item = 
     values.into_iter()
 }
 
-/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for.
+/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for, as far as this build has them.
 #[must_use]
-pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
-    let admitting: Vec<&str> = library.admitting(transports).map(|row| row.name.as_str()).collect();
+pub fn admitting_candidates(
+    library: &Library,
+    transports: &[String],
+    heard: &Heard,
+    targets: &[Target],
+) -> Vec<LaunchCandidate> {
+    let built = library.admitting(transports).filter(|row| heard.has(row));
+    let admitting: Vec<&str> = built.map(|row| row.name.as_str()).collect();
     let mut candidates = launch_candidates(library, transports, targets);
     candidates.retain(|one| admitting.contains(&one.parameter.as_str()));
     candidates

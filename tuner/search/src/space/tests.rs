@@ -230,7 +230,8 @@ fn what_admits_algorithms_comes_first() {
     let names = |transport: &str, collective| -> Vec<String> {
         let target = Target::unbounded(collective, 65536);
         let all = launch_candidates(&library, &[transport.to_owned()], &[target]);
-        all.into_iter().map(|candidate| candidate.parameter).collect()
+        let built = in_situation(&library, all, &Situation::default());
+        built.into_iter().map(|candidate| candidate.parameter).collect()
     };
     let tcp = names("tcp", Collective::Bcast);
     assert_eq!(tcp[0], "coll_han_priority");
@@ -245,7 +246,7 @@ fn what_admits_algorithms_comes_first() {
         .admitting(&library.transports.several_hosts)
         .map(|row| row.name.as_str())
         .collect();
-    assert_eq!(admitting, ["coll_han_priority"]);
+    assert_eq!(admitting, ["coll_hcoll_enable", "coll_han_priority"]);
 }
 
 #[test]
