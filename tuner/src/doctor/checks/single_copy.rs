@@ -1,4 +1,4 @@
-//! Single copy: large messages between ranks of one host cross by one copy, or none, where the kernel has a mechanism for it that the library uses.
+//! Single copy: large messages between ranks of one host cross by one copy where the kernel has a mechanism for it that the library uses.
 //!
 //! * CMA is part of the kernel. Yama may forbid it: at scope 1 a process has to allow it itself, as Open MPI and UCX do, at 2 only root may, at 3
 //!   nobody.
