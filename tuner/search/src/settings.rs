@@ -20,9 +20,10 @@ use kilter_model::setup::Setup;
 
 use crate::context::{LaunchSearch, Site};
 use crate::findings::Findings;
+use crate::heard::Heard;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::shared_launches::{self, Member};
-use crate::space::{self, Heard, LaunchCandidate};
+use crate::space::{self, LaunchCandidate};
 use crate::target::Target;
 use crate::trials::{CONFIRMING, Times, Trials};
 

@@ -2,12 +2,11 @@
 //! depend on.
 //!
 //! [`mod@selections`] are switched in a running job, with [`mod@knobs`] that are ordered; [`launch`] has settings of whole launches, [`situation`] those that
-//! fit where the job runs, [`by_connection`] those for connections within hosts or between them; [`presence`] knows what hosts and builds lack.
+//! fit where the job runs, [`by_connection`] those for connections within hosts or between them.
 
 mod by_connection;
 mod knobs;
 mod launch;
-mod presence;
 mod selections;
 mod situation;
 
@@ -18,7 +17,6 @@ pub use self::knobs::{Knob, at_point, family, knob_value, knobs, point};
 pub use self::launch::{
     LaunchCandidate, admitting_candidates, launch_candidates, overlap_candidates, own_launch_candidates,
 };
-pub use self::presence::Heard;
 pub use self::selections::{every, handed_on, of_plugins, selections};
 pub use self::situation::{Situation, in_situation, with_value};
 use crate::ordered::Scale;

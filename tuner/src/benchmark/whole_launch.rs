@@ -12,13 +12,13 @@ use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Measured;
 use kilter_search::context::{LaunchSearch, Site};
+use kilter_search::heard::Heard;
 use kilter_search::in_job_search::Held;
 use kilter_search::ranking::ranked;
-use kilter_search::space::{self, Heard};
 use kilter_search::startup_algorithms::{self, PLACES, PROMISING};
 use kilter_search::target::Target;
 use kilter_search::trials::{Samples, Trials};
-use kilter_search::{settings, shared_launches};
+use kilter_search::{settings, shared_launches, space};
 use kilter_stats::sample::Sample;
 
 /// Part of the launches' labels that follows the side's.

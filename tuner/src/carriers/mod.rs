@@ -17,7 +17,7 @@ use kilter_model::config::library::{Library, Reader, Speech};
 use kilter_model::config::transport::{self, Transport};
 use kilter_model::options::Options;
 use kilter_protocol::machine::Machine;
-use kilter_search::space::Heard;
+use kilter_search::heard::Heard;
 
 use crate::launcher;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use crate::cost_model::prices::Prices;
-use crate::space::Heard;
+use crate::heard::Heard;
 
 /// Facts about the machine that a run has measured so far.
 #[derive(Default)]

@@ -61,8 +61,9 @@ mod tests {
     use kilter_model::change::id;
     use kilter_model::config::library::find_for;
 
-    use super::super::{Heard, in_situation, launch_candidates, with_value};
+    use super::super::{in_situation, launch_candidates, with_value};
     use super::*;
+    use crate::heard::Heard;
 
     const NAME: &str = "UCX_RNDV_THRESH";
 

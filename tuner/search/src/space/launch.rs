@@ -4,8 +4,8 @@ use kilter_model::config::library::{ForOverlap, Kind, Library, Parameter, SPARE,
 use kilter_model::deployment::Assignment;
 use kilter_protocol::cpus;
 
-use super::presence::Heard;
 use super::scale;
+use crate::heard::Heard;
 use crate::ordered::Scale;
 use crate::target::Target;
 

@@ -7,7 +7,7 @@ use kilter_model::deployment::Assignment;
 
 use super::by_connection::{of_each_kind, of_kind};
 use super::launch::{LaunchCandidate, launch_candidate};
-use super::presence::Heard;
+use crate::heard::Heard;
 
 /// Placement of the ranks, and the settings in force before anything is tried.
 #[derive(Debug, Clone, Default)]

@@ -9,6 +9,7 @@ use kilter_model::deployment::{Assignment, Selection, with_knob};
 use kilter_protocol::row::Row;
 
 use super::*;
+use crate::heard::Heard;
 use crate::plugins::Plugin;
 use crate::target::Target;
 

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::rules_file::numbers;
+use super::version::numbers;
 
 /// The words in which a variable has a value for each kind of connection.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -3,7 +3,6 @@
 use kilter_algorithms::Collective;
 use serde::Deserialize;
 
-use super::{Broken, Library, Parameter};
 use crate::ucc_tune;
 
 /// A language that values of a parameter are written in; a file each.
@@ -14,54 +13,26 @@ pub enum Grammar {
     UccTune,
 }
 
-impl Parameter {
+impl Grammar {
     /// The mistake in a value, and what is allowed; `None` if there is none.
-    #[must_use]
-    pub fn mistake(&self, value: &str) -> Option<String> {
-        let of_grammar = self.grammar.and_then(|Grammar::UccTune| ucc_tune::read(value).err());
-        let by_connection = self.by_connection.as_ref().and_then(|words| words.read(value).err());
-        of_grammar.or(by_connection)
-    }
-
-    /// True if a value may act on the collective of a target, as far as it names collectives itself.
-    #[must_use]
-    pub fn concerns(&self, value: &str, collective: Option<Collective>) -> bool {
-        let Some((Grammar::UccTune, collective)) = self.grammar.zip(collective) else {
-            return true;
-        };
-        ucc_tune::read(value).is_ok_and(|tokens| ucc_tune::concern(&tokens, collective.name()))
-    }
-
-    /// A value beside what is in force, where one variable speaks of several collectives: what it says of others stays.
-    #[must_use]
-    pub fn beside(&self, in_force: &str, value: &str) -> String {
-        match self.grammar {
-            Some(Grammar::UccTune) => ucc_tune::beside(in_force, value),
-            None => value.to_owned(),
+    pub(super) fn mistake(self, value: &str) -> Option<String> {
+        match self {
+            Grammar::UccTune => ucc_tune::read(value).err(),
         }
     }
-}
 
-impl Library {
-    /// First of these settings that is not written in its parameter's language. A name that stands there twice has its last value.
-    #[must_use]
-    pub fn unreadable(&self, settings: &[(String, String)]) -> Option<Broken> {
-        let last = |row: &Parameter| {
-            let found = settings.iter().rev().find(|(name, _)| *name == row.name)?;
-            Some(&found.1).filter(|value| !value.is_empty())
-        };
-        let broken = |row: &Parameter| {
-            let value = last(row)?;
-            Some(Broken {
-                name: row.name.clone(),
-                value: value.clone(),
-                otherwise: row.mistake(value)?,
-                source_of_it: "the language of its values".to_owned(),
-                allowed: "write it so, or leave it out".to_owned(),
-                mend: None,
-            })
-        };
-        self.parameters.iter().find_map(broken)
+    /// True if a value may act on a collective.
+    pub(super) fn concerns(self, value: &str, collective: Collective) -> bool {
+        match self {
+            Grammar::UccTune => ucc_tune::read(value).is_ok_and(|tokens| ucc_tune::concern(&tokens, collective.name())),
+        }
+    }
+
+    /// A value beside what is in force, of which what it says of others stays.
+    pub(super) fn beside(self, in_force: &str, value: &str) -> String {
+        match self {
+            Grammar::UccTune => ucc_tune::beside(in_force, value),
+        }
     }
 }
 

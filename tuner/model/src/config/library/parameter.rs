@@ -217,6 +217,30 @@ impl Parameter {
         lanes.is_empty() || word.strip_prefix('^').is_none_or(is_used)
     }
 
+    /// The mistake in a value that has a language, and what is allowed; `None` if there is none.
+    #[must_use]
+    pub fn mistake(&self, value: &str) -> Option<String> {
+        let of_grammar = self.grammar.and_then(|grammar| grammar.mistake(value));
+        let words = self.by_connection.as_ref();
+        of_grammar.or_else(|| words.and_then(|words| words.read(value).err()))
+    }
+
+    /// True if a value may act on the collective of a target, as far as it names collectives itself.
+    #[must_use]
+    pub fn concerns(&self, value: &str, collective: Option<Collective>) -> bool {
+        let of_one = self.grammar.zip(collective);
+        of_one.is_none_or(|(grammar, collective)| grammar.concerns(value, collective))
+    }
+
+    /// A value beside what is in force, where one variable speaks of several collectives: what it says of others stays.
+    #[must_use]
+    pub fn beside(&self, in_force: &str, value: &str) -> String {
+        match self.grammar {
+            Some(grammar) => grammar.beside(in_force, value),
+            None => value.to_owned(),
+        }
+    }
+
     /// True if it acts on the collective of a target, which may have none; a parameter that lists no collectives acts on everything.
     #[must_use]
     pub fn serves(&self, collective: Option<Collective>) -> bool {

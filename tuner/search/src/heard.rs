@@ -1,4 +1,5 @@
-//! Presence of what a setting needs: a part of the library that not every build has, a device of the kernel.
+//! What was heard before anything is tried: transports in use, and the presence of what a setting needs, a part of the library that not every
+//! build has or a device of the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
