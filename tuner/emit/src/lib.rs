@@ -251,6 +251,10 @@ fn read_back(emitter: &dyn Emitter, installation: &Installation<'_>, emitted: &E
     if let Some(name) = emitted.files.get(&File::Environment) {
         settings.environment = environment::parse(&read(&emitted.directory, name)?)?;
     }
+    let all = [settings.parameters.as_slice(), &settings.environment].concat();
+    if let Some(broken) = installation.library.unreadable(&all) {
+        return Err(broken.into());
+    }
     emitter.staged(installation, emitted, settings)
 }
 

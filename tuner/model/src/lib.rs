@@ -20,3 +20,4 @@ pub mod scope;
 pub mod setup;
 pub mod survey;
 pub mod typed;
+pub mod ucc_tune;

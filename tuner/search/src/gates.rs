@@ -109,7 +109,7 @@ fn candidates(
     banned: &BTreeSet<Assignment>,
 ) -> Vec<LaunchCandidate> {
     let (library, options) = (&site.library, site.options);
-    let mut candidates = space::admitting_candidates(library, &facts.transports(), targets);
+    let mut candidates = space::admitting_candidates(library, &facts.transports(), &facts.heard(), targets);
     candidates.retain(|gate| {
         let is_banned = gate.assignments.iter().any(|one| banned.contains(one));
         let is_the_sites = gate.assignments.iter().all(|one| {

@@ -194,12 +194,13 @@ impl<'c, 'a> Contests<'c, 'a> {
         let parts = self.parts;
         let mut text = finding.text();
         if let Finding::NoEffect { .. } = finding {
-            let transports = parts.facts.transports();
+            let (transports, heard) = (parts.facts.transports(), parts.facts.heard());
             let admitting: Vec<String> = parts
                 .jobs
                 .site
                 .library
                 .admitting(&transports)
+                .filter(|row| heard.has(row))
                 .map(|row| format!("`{}`", row.name))
                 .collect();
             if !admitting.is_empty() {

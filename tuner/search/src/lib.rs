@@ -9,6 +9,7 @@ pub mod cost_model;
 pub mod findings;
 pub mod gates;
 pub mod guide;
+pub mod heard;
 pub mod in_job_search;
 pub mod ordered;
 pub mod plugins;

@@ -20,6 +20,7 @@ use kilter_model::setup::Setup;
 
 use crate::context::{LaunchSearch, Site};
 use crate::findings::Findings;
+use crate::heard::Heard;
 use crate::ordered::{self, Axis, Costs, Space};
 use crate::shared_launches::{self, Member};
 use crate::space::{self, LaunchCandidate};
@@ -48,7 +49,7 @@ pub fn search(
         return Ok(findings);
     }
     let (jobs, site) = (parts.jobs, &parts.jobs.site);
-    let situation = situation(site, &base);
+    let situation = situation(site, &base, parts.facts.heard());
     let trials = Trials::new(parts, format!("{label}/settings"), targets, base);
     let mut search = Search {
         trials,
@@ -100,11 +101,7 @@ pub fn search(
         let Some((min, max, scale)) = candidate.ordered else {
             continue;
         };
-        let start = candidate
-            .assignments
-            .first()
-            .and_then(|a| a.value.parse().ok())
-            .unwrap_or(min);
+        let start = space::number(&site.library, candidate).unwrap_or(min);
         let axis = Axis {
             min: min.max(start / 4),
             max: max.min(start.saturating_mul(4)),
@@ -156,9 +153,9 @@ pub fn search(
     Ok(findings)
 }
 
-/// Placement of the ranks, and the settings in force there and by `base`.
+/// Placement of the ranks, the settings in force there and by `base`, and what was heard of both.
 #[must_use]
-pub fn situation(site: &Site<'_>, base: &Setup) -> space::Situation {
+pub fn situation(site: &Site<'_>, base: &Setup, heard: Heard) -> space::Situation {
     let mut in_force = site.set_by_site();
     for list in [
         &base.expected,
@@ -171,6 +168,7 @@ pub fn situation(site: &Site<'_>, base: &Setup) -> space::Situation {
     space::Situation {
         hosts: site.hosts(),
         in_force,
+        heard,
     }
 }
 

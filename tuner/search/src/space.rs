@@ -2,8 +2,9 @@
 //! depend on.
 //!
 //! [`mod@selections`] are switched in a running job, with [`mod@knobs`] that are ordered; [`launch`] has settings of whole launches, [`situation`] those that
-//! fit where the job runs.
+//! fit where the job runs, [`by_connection`] those for connections within hosts or between them.
 
+mod by_connection;
 mod knobs;
 mod launch;
 mod selections;
@@ -11,6 +12,7 @@ mod situation;
 
 use kilter_model::config::library::Scale as ConfigScale;
 
+pub use self::by_connection::number;
 pub use self::knobs::{Knob, at_point, family, knob_value, knobs, point};
 pub use self::launch::{
     LaunchCandidate, admitting_candidates, launch_candidates, overlap_candidates, own_launch_candidates,

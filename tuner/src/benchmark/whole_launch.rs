@@ -12,6 +12,7 @@ use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Measured;
 use kilter_search::context::{LaunchSearch, Site};
+use kilter_search::heard::Heard;
 use kilter_search::in_job_search::Held;
 use kilter_search::ranking::ranked;
 use kilter_search::startup_algorithms::{self, PLACES, PROMISING};
@@ -32,7 +33,7 @@ pub(super) struct InTurn(BTreeMap<Option<Selection>, Samples>);
 
 /// Candidates of a target; none for a library that switches its algorithms in running jobs.
 pub(super) fn candidates(site: &Site<'_>, target: &Target) -> Candidates {
-    let situation = settings::situation(site, &Setup::default());
+    let situation = settings::situation(site, &Setup::default(), Heard::default());
     of(&site.library, &transports(site), target, site.options.ranks, &situation)
 }
 
@@ -66,7 +67,7 @@ fn selection(assignments: &[Assignment]) -> Selection {
 /// Searches as `tune` does; the most promising of each target are measured in turn.
 pub(super) fn search(parts: LaunchSearch<'_, '_>, label: &str, targets: &[Target]) -> anyhow::Result<InTurn> {
     let library = &parts.jobs.site.library;
-    let situation = settings::situation(&parts.jobs.site, &Setup::default());
+    let situation = settings::situation(&parts.jobs.site, &Setup::default(), Heard::default());
     let of_launches = space::own_launch_candidates(library, &transports(&parts.jobs.site), targets);
     let of_launches = space::in_situation(library, of_launches, &situation);
     let at_start = startup_algorithms::trials(library, targets, parts.jobs.site.options.ranks, &situation.hosts);

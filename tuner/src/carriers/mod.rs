@@ -3,6 +3,7 @@
 //! [`ask`] starts one short job under the settings that make its library and the transports talk, and [`heard`] reads what it printed, with a
 //! reader each for every library and every shared transport. A setting of a transport is only proposed if that one carries messages here.
 
+pub mod devices;
 mod libfabric;
 mod mpich;
 mod open_mpi;
@@ -16,6 +17,7 @@ use kilter_model::config::library::{Library, Reader, Speech};
 use kilter_model::config::transport::{self, Transport};
 use kilter_model::options::Options;
 use kilter_protocol::machine::Machine;
+use kilter_search::heard::Heard;
 
 use crate::launcher;
 
@@ -35,6 +37,14 @@ fn reader(reader: Reader) -> fn(&str) -> Names {
     }
 }
 
+/// The version that a shared transport prints, where its reader knows the words.
+fn version(reader: Reader, text: &str) -> Option<String> {
+    match reader {
+        Reader::Ucx => ucx::version(text),
+        Reader::Libfabric | Reader::Mpich | Reader::OpenMpi => None,
+    }
+}
+
 /// Transports of the library that it shares with others, by its name for them. An error is a mistake in one of their files.
 pub fn shared(library: &Library) -> anyhow::Result<BTreeMap<String, Transport>> {
     let mut all = transport::load_embedded()?;
@@ -44,11 +54,11 @@ pub fn shared(library: &Library) -> anyhow::Result<BTreeMap<String, Transport>> 
         .collect())
 }
 
-/// Starts a job that talks, and returns the transports in use. Empty if the library has no words for them, or none were understood.
-/// An error is a job that does not start.
-pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Names> {
+/// Starts a job that talks, and returns the transports in use with their versions, and the devices of its hosts. There are no transports if the
+/// library has no words for them, or none were understood. An error is a job that does not start.
+pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Heard> {
     let Some(own) = &library.transports.speech else {
-        return Ok(Vec::new());
+        return Ok(Heard::default());
     };
     let shared = shared(library)?;
     let speeches: Vec<&Speech> = std::iter::once(own)
@@ -61,7 +71,7 @@ pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow:
         parameters.extend(speech.parameters.iter().map(owned));
         environment.extend(speech.environment.iter().map(owned));
     }
-    let words = [programs.worker.display().to_string(), "describe".to_owned()];
+    let words = [&programs.worker.display().to_string(), "describe", devices::DIRECTORY].map(str::to_owned);
     let command = launcher::template(options, library)?.build(options.ranks, &parameters, &environment, &words)?;
     let captured = capture_at_most(&command, launcher::limit(options), MAX_OUTPUT_BYTES)?;
     if !captured.status.success() {
@@ -75,12 +85,25 @@ pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow:
     Ok(heard_of(library, &shared, &captured.output))
 }
 
-/// Transports in use, from the text of a job of a library that talked. An error is a mistake in the file of a transport.
-pub fn heard(library: &Library, text: &str) -> anyhow::Result<Names> {
+/// The same from the text of a job of a library that talked. An error is a mistake in the file of a transport.
+pub fn heard(library: &Library, text: &str) -> anyhow::Result<Heard> {
     Ok(heard_of(library, &shared(library)?, text))
 }
 
-fn heard_of(library: &Library, shared: &BTreeMap<String, Transport>, text: &str) -> Names {
+fn heard_of(library: &Library, shared: &BTreeMap<String, Transport>, text: &str) -> Heard {
+    let transports = in_use(library, shared, text);
+    let versions = shared.iter().filter(|(name, _)| transports.contains(name));
+    let versions = versions.filter_map(|(name, one)| Some((name.clone(), version(one.speech.reader, text)?)));
+    let machine = text.lines().find_map(Machine::parse);
+    Heard {
+        versions: versions.collect(),
+        devices: machine.as_ref().map(devices::on_every_host).unwrap_or_default(),
+        transports,
+        ..Heard::default()
+    }
+}
+
+fn in_use(library: &Library, shared: &BTreeMap<String, Transport>, text: &str) -> Names {
     let Some(speech) = &library.transports.speech else {
         return Vec::new();
     };

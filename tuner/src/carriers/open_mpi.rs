@@ -5,14 +5,19 @@
 //! [host:123] mca:base:select:(  mtl) Selected component [ofi]
 //! [host:123] selected cm best priority 25
 //! [host:123] mca: bml: Using vader btl for send to [[7005,1],0] on node host
+//! [host:123] mca_smsc_base_select: selected shared-memory single-copy component: cma
 //! ```
 //!
-//! The component of messages (pml) either talks to a transport by itself (ucx), or by an mtl (cm), or by a btl for each peer (ob1).
+//! From 5.0 on the btl `sm` leaves large messages to a component of single copy, which is said under `smsc_base_verbose`. The component of messages (pml) either talks to a transport by itself (ucx), or by an mtl (cm), or by a btl for each peer (ob1).
 
 use super::Names;
 
 /// The btl of a rank's messages to itself.
 const ITSELF: &str = "self";
+/// The btl of shared memory that leaves large messages to another component.
+const MEMORY: &str = "sm";
+/// Before the name of that component.
+const SINGLE_COPY: &str = "single-copy component: ";
 
 pub(super) fn read(text: &str) -> Names {
     let between = |before: &'static str, after: &'static str| {
@@ -25,7 +30,14 @@ pub(super) fn read(text: &str) -> Names {
     match pml.as_str() {
         "cm" => between("mtl) Selected component [", "]").collect(),
         // A component that counts messages hands them on to another one, which is not said.
-        "ob1" | "monitoring" | "v" => between("bml: Using ", " btl ").filter(|btl| btl != ITSELF).collect(),
+        "ob1" | "monitoring" | "v" => {
+            let mut names: Names = between("bml: Using ", " btl ").filter(|btl| btl != ITSELF).collect();
+            if names.iter().any(|name| name == MEMORY) {
+                let ends = text.lines().filter_map(|line| line.split_once(SINGLE_COPY));
+                names.extend(ends.map(|(_, component)| format!("{MEMORY}/{}", component.trim())));
+            }
+            names
+        }
         _ => vec![pml],
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 
 fn open_mpi_says(text: &str) -> Names {
     let library = find_for("mpirun (Open MPI) 4.1.4").unwrap();
-    heard(&library, text).unwrap()
+    heard(&library, text).unwrap().transports
 }
 
 /// Lines that Open MPI 4.1.4 and UCX 1.13.1 printed.
@@ -67,7 +67,7 @@ fn mpich_names_the_network_s_and_the_placement_the_others() {
              \"malloc_maps_from_bytes\":null,\"variables\":{{}},\"hosts\":{{}}}}",
             ranks.join(",")
         );
-        heard(&library, &format!("{text}{machine}\n")).unwrap()
+        heard(&library, &format!("{text}{machine}\n")).unwrap().transports
     };
     let ucx = "==== UCX netmod Capability ====\n[1] [a:1:0] ucp_worker.c:1 UCX  INFO    ucp_context_0 inter-node cfg#2 tag(tcp/eth0)  rma(tcp/eth0)\n";
     assert_eq!(says(ucx, &["a", "a"]), ["shm"]);
@@ -75,4 +75,44 @@ fn mpich_names_the_network_s_and_the_placement_the_others() {
     assert_eq!(says(ucx, &["a", "a", "b"]), ["shm", "ucx", "ucx/tcp"]);
     let ofi = "libfabric provider: tcp;ofi_rxm - 192.0.2.0/24\n";
     assert_eq!(says(ofi, &["a", "b"]), ["ofi", "ofi/tcp", "ofi/ofi_rxm"]);
+}
+
+/// UCX says its version at the same level, and hosts say their devices where they are asked.
+#[test]
+fn versions_and_devices_are_heard() {
+    let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
+    let loaded =
+        "[1] [vm:19053:0]     ucp_context.c:2749 UCX  INFO  Version 1.17.0 (loaded from /usr/lib/libucp.so.0)\n";
+    let machine = format!(
+        "{MARK}{{\"v\":1,\"library\":\"\",\"ranks\":[],\"clock_tick_seconds\":0,\"clock_read_seconds\":0,\"malloc_maps_from_bytes\":null,\
+         \"variables\":{{}},\"hosts\":{{\"a\":{{\"/sys/class/misc\":\"fuse\\nknem\\nxpmem\"}},\"b\":{{\"/sys/class/misc\":\"kvm\\nxpmem\"}}}}}}\n"
+    );
+    let heard_in = |text: &str| heard(&library, text).unwrap();
+    let all = heard_in(&format!("{UCX}{loaded}{machine}"));
+    assert_eq!(all.versions, [("ucx".to_owned(), "1.17.0".to_owned())].into());
+    assert_eq!(all.devices, ["xpmem".to_owned()].into());
+    let silent = heard_in(UCX);
+    assert!(silent.versions.is_empty() && silent.devices.is_empty());
+    // The log is that of another user of UCX.
+    let other = UCX.replace("selected ucx best priority 51", "selected ob1 best priority 20");
+    assert!(heard_in(&format!("{other}{loaded}")).versions.is_empty());
+    let host_without_words = machine.replace("{\"/sys/class/misc\":\"kvm\\nxpmem\"}", "{}");
+    assert!(heard_in(&host_without_words).devices.is_empty());
+}
+
+#[test]
+fn the_component_of_single_copy_belongs_to_shared_memory() {
+    let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
+    let text = "[vm:1] mca_smsc_base_select: component cma priority=37\n\
+                [vm:1] mca_smsc_base_select: selected shared-memory single-copy component: cma\n\
+                [vm:1] selected ob1 best priority 20\n\
+                [vm:1] mca: bml: Using sm btl for send to [[7005,1],1] on node vm\n";
+    let transports = |text: &str| heard(&library, text).unwrap().transports;
+    assert_eq!(transports(text), ["sm", "sm/cma"]);
+    assert_eq!(transports(&text.replace("sm btl", "tcp btl")), ["tcp"]);
+    let none = text.replace(
+        "selected shared-memory single-copy component: cma",
+        "no shared-memory single-copy component available",
+    );
+    assert_eq!(transports(&none), ["sm"]);
 }

@@ -11,6 +11,14 @@ use super::Names;
 
 const ITSELF: &str = "self";
 
+/// Before the version, in a line of its own: `... UCX  INFO  Version 1.17.0 (loaded from /usr/lib/libucp.so.0)`.
+const VERSION: &str = "UCX  INFO  Version ";
+
+pub(super) fn version(text: &str) -> Option<String> {
+    let rest = text.lines().find_map(|line| Some(line.split_once(VERSION)?.1))?;
+    rest.split_whitespace().next().map(str::to_owned)
+}
+
 pub(super) fn read(text: &str) -> Names {
     let of_tags = |line: &str| -> Names {
         let is_connection = line.contains("ep_cfg[") || line.contains("cfg#");

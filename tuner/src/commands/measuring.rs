@@ -12,13 +12,14 @@ use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_protocol::plan::Synchronisation;
 use kilter_report::{csv, html, json, junit, markdown, terminal};
-use kilter_search::context::{Context, Jobs, Measured};
+use kilter_search::context::{Context, Jobs, Measured, Site};
 use kilter_search::plugins;
 
 use super::{Status, dry_run, guard, print, resume_key};
 use crate::carriers;
 use crate::doctor;
 use crate::launcher::{self, InUse};
+use crate::library_info;
 use crate::reporting;
 
 /// Runs `work` and writes its report on the guidelines. `further` are the command's own options that change its
@@ -233,18 +234,32 @@ fn say_what_is_measured(context: &Context<'_>) {
 fn hear_of_transports(context: &Context<'_>) {
     let site = &context.site;
     match carriers::ask(site.options, &site.library, &context.jobs.programs) {
-        Ok(heard) if heard.is_empty() => {}
-        Ok(heard) => {
-            let words = carriers::in_words(&heard);
-            context
-                .progress
-                .note(&format!("the running job says that messages go by {words}"));
+        Ok(mut heard) => {
+            if !heard.transports.is_empty() {
+                let words = carriers::in_words(&heard.transports);
+                let note = format!("the running job says that messages go by {words}");
+                context.progress.note(&note);
+            }
+            heard.parameters = printed_parameters(site);
             context.facts.hear(heard);
         }
         Err(error) => context.progress.warn(&format!(
             "no job said what carries its messages, so the usual transports are assumed: {error:#}"
         )),
     }
+}
+
+/// Parameters that the library's own program prints. It is asked only if the description has some that not every build has; without an answer
+/// they are not tried.
+fn printed_parameters(site: &Site<'_>) -> BTreeSet<String> {
+    let is_wanted = site.library.parameters.iter().any(|row| row.built_with.is_some());
+    let Some(tool) = site.library.info.filter(|_| is_wanted) else {
+        return BTreeSet::new();
+    };
+    let printed = library_info::ask::ask(tool, &site.options.mpirun, &site.version);
+    printed
+        .map(|info| info.parameters.into_keys().collect())
+        .unwrap_or_default()
 }
 
 /// A resumed run's stock, in words: what it takes over and measures again.

@@ -29,6 +29,8 @@ pub struct Facts {
     pub transports_printed: Vec<Printed>,
     /// Transports that carry messages, as a job said; empty if none did.
     pub carriers: Vec<String>,
+    /// Mechanisms of single copy that the library's variables name.
+    pub single_copy_said: Vec<String>,
     /// The job's own facts, if one ran.
     pub job: Option<Machine>,
     /// Reason why no job ran although one was wanted.

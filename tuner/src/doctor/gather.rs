@@ -152,7 +152,9 @@ pub fn all(options: &Options) -> Facts {
     match ask(options, &library, &programs) {
         Ok(machine) => {
             // A job that starts once and not under other settings leaves the check without an answer.
-            facts.carriers = carriers::ask(options, &library, &programs).unwrap_or_default();
+            facts.carriers = carriers::ask(options, &library, &programs)
+                .unwrap_or_default()
+                .transports;
             facts.add(machine, &library);
             facts.transports_printed = printed_by_transports(&library, &facts.carriers);
         }
@@ -232,6 +234,7 @@ impl Facts {
                 }
             })
             .collect();
+        self.single_copy_said = library.single_copy(&machine.variables);
         machine
             .variables
             .retain(|name, _| library.transports.variables.contains(name));

@@ -79,6 +79,7 @@ fn fit() -> Facts {
         printed: printed(Vec::new()),
         transports_printed: vec![printed(Vec::new())],
         carriers: ["shm", "ucx", "ucx/rc_mlx5"].map(str::to_owned).to_vec(),
+        single_copy_said: vec!["xpmem".to_owned()],
         problem: None,
         remark: None,
     }
@@ -414,6 +415,44 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             }),
         ),
         ("fallback", "a library that says nothing", with(|f| f.carriers.clear())),
+        (
+            "single-copy",
+            "a mechanism that the library names and the hosts have",
+            with(|f| {
+                set(f, "a", "/sys/class/misc", "fuse\nxpmem");
+                set(f, "b", "/sys/class/misc", "xpmem");
+            }),
+        ),
+        (
+            "single-copy",
+            "a mechanism that UCX uses, at scope 1",
+            with(|f| {
+                f.carriers = ["ucx", "ucx/posix", "ucx/cma"].map(str::to_owned).to_vec();
+                set(f, "a", "/proc/sys/kernel/yama/ptrace_scope", "1");
+                set(f, "b", "/proc/sys/kernel/yama/ptrace_scope", "1");
+            }),
+        ),
+        (
+            "single-copy",
+            "a kernel that forbids it",
+            with(|f| {
+                set(f, "a", "/proc/sys/kernel/yama/ptrace_scope", "3");
+                set(f, "b", "/proc/sys/kernel/yama/ptrace_scope", "3");
+            }),
+        ),
+        (
+            "single-copy",
+            "hosts that differ",
+            with(|f| set(f, "a", "/proc/sys/kernel/yama/ptrace_scope", "2")),
+        ),
+        (
+            "single-copy",
+            "a rank on each host",
+            with(|f| {
+                job(f).ranks.remove(3);
+                job(f).ranks.remove(1);
+            }),
+        ),
         (
             "transport-settings",
             "a release with another default",

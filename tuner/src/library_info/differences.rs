@@ -232,6 +232,10 @@ impl Comparison<'_> {
     }
 
     fn parameter(&mut self, row: &Parameter) {
+        let is_printed = |name: &String| self.info.parameters.contains_key(name);
+        if !row.built_with.as_ref().is_none_or(is_printed) {
+            return;
+        }
         let of_overlap = row.overlap.iter().flat_map(|tried| tried.together.keys());
         for name in row.together.keys().chain(of_overlap) {
             self.exists(name, row.environment);
@@ -251,7 +255,9 @@ impl Comparison<'_> {
         if let Legal::Named(reported) = &reported.legal
             && !names.is_empty()
         {
-            for (number, name) in names.symmetric_difference(reported) {
+            // A mechanism that this build lacks is not tried without its device either.
+            let differ = names.symmetric_difference(reported);
+            for (number, name) in differ.filter(|(_, name)| !row.devices.contains_key(name)) {
                 self.differences.push(Difference::Value {
                     parameter: row.name.clone(),
                     number: number.clone(),
@@ -261,7 +267,10 @@ impl Comparison<'_> {
             }
         }
         let tried = row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value));
-        for value in tried.map(Value::to_string).filter(|value| !reported.allows(value)) {
+        let tried = tried
+            .map(Value::to_string)
+            .filter(|value| !row.devices.contains_key(value));
+        for value in tried.filter(|value| !reported.allows(value)) {
             self.differences.push(Difference::Illegal {
                 parameter: row.name.clone(),
                 value,

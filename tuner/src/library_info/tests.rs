@@ -280,6 +280,26 @@ fn differences_from_ucx_info_are_found() {
     }
 }
 
+/// The words of 1.20.1, where a value may be one for each kind of connection.
+#[test]
+fn a_value_for_each_kind_of_connection_is_read_from_ucx_info() {
+    let small = transport("ucx", &["UCX_RNDV_THRESH"]);
+    let text = "# syntax:    comma-separated list of value or key:value pairs, where key is one of [intra,inter] and value is: memory units: \
+                <number>[b|kb|mb|gb], \"inf\", or \"auto\". A value without a key is the default.\n#\nUCX_RNDV_THRESH=intra:auto,inter:auto\n";
+    assert_eq!(transport_lines(&small, text), Vec::<String>::new());
+    let other = "UCX_RNDV_THRESH: default `auto` is described, `intra:auto,inter:64k` is reported";
+    assert_eq!(
+        transport_lines(&small, &text.replace("inter:auto", "inter:64k")),
+        [other]
+    );
+    let words = text.replace("memory units: <number>[b|kb|mb|gb]", "<auto|inf>");
+    let illegal = transport_lines(&small, &words);
+    assert!(
+        illegal.is_empty(),
+        "what is no list of words is not checked: {illegal:?}"
+    );
+}
+
 #[test]
 fn differences_from_fi_info_are_found() {
     let small = transport(

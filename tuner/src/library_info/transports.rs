@@ -1,6 +1,6 @@
 //! Compares the file of a shared transport with what the transport's own program prints. Pure.
 
-use kilter_model::config::library::{Parameter, Value};
+use kilter_model::config::library::{KINDS, Parameter, Value};
 use kilter_model::config::transport::Transport;
 
 use super::{Difference, LibraryInfo, bytes};
@@ -28,7 +28,7 @@ fn compare(row: &Parameter, info: &LibraryInfo, found: &mut Vec<Difference>) {
     if let Some(default) = reported
         .default
         .as_ref()
-        .filter(|default| !row.default.is_empty() && !is_same(&row.default, default))
+        .filter(|default| !row.default.is_empty() && !is_same_of_each_kind(row, default))
     {
         found.push(Difference::Default {
             parameter: row.name.clone(),
@@ -50,6 +50,15 @@ fn compare(row: &Parameter, info: &LibraryInfo, found: &mut Vec<Difference>) {
 fn part_of(name: &str) -> Option<&str> {
     let (at, _) = name.match_indices('_').nth(1)?;
     name.get(..at)
+}
+
+/// True if the value, which may be one for each kind of connection, is the row's default.
+fn is_same_of_each_kind(row: &Parameter, value: &str) -> bool {
+    let values = row.by_connection.as_ref().and_then(|words| words.read(value).ok());
+    match values {
+        Some(values) => KINDS.iter().all(|kind| is_same(&row.default, values.of(*kind))),
+        None => is_same(&row.default, value),
+    }
 }
 
 /// True if both are the same word, truth value or number of bytes.

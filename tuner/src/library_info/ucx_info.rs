@@ -42,6 +42,11 @@ fn parse(text: &str) -> LibraryInfo {
 /// Legal values by the syntax; those of lists and free forms are not checked.
 fn legal(syntax: &str) -> Legal {
     let words = |list: &str| Legal::Named(list.split('|').map(|word| (word.to_owned(), word.to_owned())).collect());
+    // From 1.17 on a value may be one for each kind of connection: `comma-separated list of value or key:value pairs, where key is one of
+    // [intra,inter] and value is: memory units: ...`. A value by itself holds for all.
+    if let Some((_, of_each)) = syntax.split_once("and value is: ") {
+        return legal(of_each);
+    }
     if syntax.starts_with("memory units") {
         return Legal::Bytes;
     }

@@ -57,3 +57,71 @@ fn a_site_s_choice_of_transports_stays() {
     );
     assert_eq!(changes(&run), Vec::<String>::new());
 }
+
+/// The threshold of UCX within hosts and between them.
+fn thresholds(call: &Call<'_>) -> [String; 2] {
+    let text = call.settings.value("UCX_RNDV_THRESH");
+    let of = |key: &str| {
+        let own = text
+            .split(',')
+            .find_map(|word| word.strip_prefix(key)?.strip_prefix(':'));
+        own.unwrap_or(text).to_owned()
+    };
+    [of("intra"), of("inter")]
+}
+
+/// A threshold that would slow what goes between hosts is set within them alone, in one variable.
+#[test]
+fn a_threshold_is_set_for_one_kind_of_connection() {
+    let by_version = |version: &str| {
+        format!("{BY_UCX}[1] [host:1:0] ucp_context.c:1 UCX  INFO  Version {version} (loaded from libucp.so.0)\n")
+    };
+    let tuned = |version: &str| {
+        let cost = |call: &Call<'_>, usual: f64| {
+            let [within, between] = thresholds(call);
+            let asks = within.parse().map_or(true, |bytes: u64| bytes <= 4096);
+            match call.bytes {
+                4096 if call.ranks == 4 && asks => 4.0 * usual,
+                1024 if between != "auto" => 2.0 * usual,
+                _ => usual,
+            }
+        };
+        let library = ScriptedLibrary::new()
+            .cost("reduce", cost)
+            .described(SPEAKING)
+            .says(&by_version(version));
+        let (directory, site) = site(library);
+        let arguments = [
+            "--guidelines=GL8",
+            "--sizes=1024,4096",
+            "--layouts=2,2x2",
+            "--only=parameters",
+        ];
+        let reports = site.tune_layouts(&arguments).unwrap();
+        let emitted = std::fs::read_to_string(site.emitted().join("kilter.env")).unwrap_or_default();
+        drop(directory);
+        (reports, emitted)
+    };
+    let (reports, emitted) = tuned("1.17.0");
+    let cells = reports[1].cells.iter();
+    let after = cells.map(|cell| cell.after.as_ref().map(|after| after.verdict));
+    assert!(
+        after.into_iter().all(|after| after == Some(Outcome::Holds)),
+        "{:#?}",
+        reports[1].cells
+    );
+    let [line] = &emitted
+        .lines()
+        .filter(|line| line.starts_with("UCX_"))
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{emitted}")
+    };
+    assert!(
+        line.starts_with("UCX_RNDV_THRESH=intra:") && line.ends_with(",inter:auto"),
+        "{line}"
+    );
+    // An older release reads one value, and that one slows.
+    let (_, emitted) = tuned("1.16.0");
+    assert!(!emitted.contains("UCX_RNDV_THRESH="), "{emitted}");
+}

@@ -37,7 +37,17 @@ fn assignment(name: &str, value: &str) -> Assignment {
 
 /// Calls `look` with an installation of a library and one decision for it; `set` is in force without it.
 fn with_decision(
+    of: (&Library, &Selections),
+    set: &[(&str, &str)],
+    look: impl FnOnce(&Installation<'_>, &Decisions<'_>),
+) {
+    with_assignment(of, assignment("eager_limit", "32768"), set, look);
+}
+
+/// The same with this setting of whole launches.
+fn with_assignment(
     (library, selections): (&Library, &Selections),
+    decided: Assignment,
     set: &[(&str, &str)],
     look: impl FnOnce(&Installation<'_>, &Decisions<'_>),
 ) {
@@ -62,7 +72,7 @@ fn with_decision(
         progress: &progress,
     };
     let volumes = Volumes::new();
-    let assignments = [assignment("eager_limit", "32768")];
+    let assignments = [decided];
     let decisions = Decisions {
         assignments: &assignments,
         parts: vec![Part {
@@ -99,6 +109,42 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
         let parameters = places(&Scope::User, Path::new("mpirun")).unwrap().parameters.unwrap();
         assert!(parameters.ends_with(".mpi.ini"), "{}", parameters.display());
     });
+}
+
+/// A variable that speaks of each kind of connection is one line, and what UCX would refuse is refused when the file is read back.
+#[test]
+fn a_value_in_a_language_of_its_own_is_read_back_in_it() {
+    let library = library("openmpi");
+    let emitter = of(&library).unwrap().unwrap();
+    let read_back = |value: &str| {
+        let directory = TempDir::new().unwrap();
+        let directory = directory.path().join("emit");
+        let decided = Assignment {
+            environment: true,
+            ..assignment("UCX_RNDV_THRESH", value)
+        };
+        let mut result = None;
+        with_assignment(
+            (&library, &Selections::new()),
+            decided,
+            &[],
+            |installation, decisions| {
+                let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
+                result = Some(crate::read_back(emitter, installation, &emitted));
+            },
+        );
+        result.unwrap()
+    };
+    let both = "intra:8192,inter:auto";
+    let setup = read_back(both).unwrap();
+    let wanted = ("UCX_RNDV_THRESH".to_owned(), both.to_owned());
+    let mut read = setup.environment.iter().chain(&setup.expected_environment);
+    assert!(read.any(|one| *one == wanted), "{setup:?}");
+    let error = format!("{:#}", read_back("intra:8192").unwrap_err());
+    assert!(
+        error.contains("`UCX_RNDV_THRESH=intra:8192`: `inter` has no value"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -8,11 +8,13 @@ use serde::Deserialize;
 
 mod algorithms;
 pub mod at_start;
+mod by_connection;
 mod check;
 mod components;
 mod constraint;
 mod described;
 mod inherit;
+mod language;
 mod launcher;
 mod parameter;
 mod read;
@@ -24,9 +26,11 @@ mod version;
 
 pub use algorithms::{AlgorithmChoice, Algorithms, Column, Knob};
 pub use at_start::{AtStart, Form, Unit};
+pub use by_connection::{ByConnection, KINDS, Kind, Values};
 pub use components::{Components, ComponentsForm, HandedOn};
 pub use constraint::{AtMost, Broken, Constraint};
 pub use described::Described;
+pub use language::Grammar;
 pub use launcher::Launcher;
 pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Value};
 pub use read::{Mistake, find_for, find_reported, load_embedded, load_embedded_with, load_file, load_file_with};
@@ -190,7 +194,7 @@ impl Library {
     /// Unknown hosts admit every row.
     #[must_use]
     pub fn acts_where(wanted: Option<Placement>, hosts: &[String]) -> bool {
-        wanted.is_none_or(|wanted| hosts.is_empty() || Placement::of(hosts) == Some(wanted))
+        wanted.is_none_or(|wanted| hosts.is_empty() || wanted.is_that_of(hosts))
     }
 
     /// Parameters that decide whether its algorithms are asked for, limited to those that act on these transports.
@@ -223,6 +227,13 @@ impl Library {
                 other => other.to_owned(),
             }
         };
+        let row = self.parameters.iter().find(|row| row.name == name);
+        let by_connection = row.and_then(|row| row.by_connection.as_ref());
+        if let Some(words) = by_connection
+            && let (Ok(asked), Ok(got)) = (words.read(asked), words.read(got))
+        {
+            return asked == got;
+        }
         canonical(asked) == canonical(got)
     }
 }

@@ -100,7 +100,12 @@ impl Goals {
             };
             all.extend(PROGRESS.iter().map(|pairs| pairs.iter().map(variable).collect()));
         }
-        let of_library = space::overlap_candidates(&jobs.site.library, &facts.transports(), self.spare.as_deref());
+        let of_library = space::overlap_candidates(
+            &jobs.site.library,
+            &facts.transports(),
+            &facts.heard(),
+            self.spare.as_deref(),
+        );
         all.extend(of_library.into_iter().map(|one| one.assignments));
         all.retain(|assignments| !assignments.iter().any(|one| banned.contains(one)));
         all

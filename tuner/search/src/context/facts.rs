@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use kilter_model::plan::Subject;
 
 use crate::cost_model::prices::Prices;
+use crate::heard::Heard;
 
 /// Seconds of a subject in a launch of a verification, its preparation and what stands beside its repetitions included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +27,7 @@ pub struct Facts {
 struct Known {
     noise_seconds: f64,
     transports: Vec<String>,
-    heard: Vec<String>,
+    heard: Heard,
     prices: Prices,
     predicted: BTreeMap<String, u32>,
     costs: BTreeMap<Subject, Cost>,
@@ -40,9 +41,15 @@ impl Facts {
         known.transports = usual;
     }
 
-    /// Takes over which transports carry messages, as a running job said; none leaves the usual ones.
-    pub fn hear(&self, transports: Vec<String>) {
-        self.known.borrow_mut().heard = transports;
+    /// Takes over what a running job said of transports and hosts; without transports the usual ones stay.
+    pub fn hear(&self, heard: Heard) {
+        self.known.borrow_mut().heard = heard;
+    }
+
+    /// What a running job said.
+    #[must_use]
+    pub fn heard(&self) -> Heard {
+        self.known.borrow().heard.clone()
     }
 
     /// Spread of the empty operation, in seconds.
@@ -55,10 +62,10 @@ impl Facts {
     #[must_use]
     pub fn transports(&self) -> Vec<String> {
         let known = self.known.borrow();
-        let in_use = if known.heard.is_empty() {
+        let in_use = if known.heard.transports.is_empty() {
             &known.transports
         } else {
-            &known.heard
+            &known.heard.transports
         };
         in_use.clone()
     }

@@ -6,6 +6,7 @@ use kilter_model::plan::Subject;
 
 use super::*;
 use crate::choose::choose;
+use crate::heard::Heard;
 
 const ACTS: Finding = Finding::Acts { forced: 9, kinds: 6 };
 const NO_EFFECT: Finding = Finding::NoEffect { forced: 9 };
@@ -210,11 +211,21 @@ fn gates_are_tried_where_algorithms_are_hidden_and_nothing_fixes() {
 fn the_description_says_what_is_a_gate_and_for_which_collectives() {
     let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
     let several_hosts = &library.transports.several_hosts;
-    let gates = |transports: &[String], collective| -> Vec<String> {
+    let gates_in = |heard: &Heard, transports: &[String], collective| -> Vec<String> {
         let target = Target::unbounded(collective, 65536);
-        let all = space::admitting_candidates(&library, transports, &[target]);
+        let all = space::admitting_candidates(&library, transports, heard, &[target]);
         all.iter().map(|one| id(&one.assignments)).collect()
     };
+    let gates = |transports: &[String], collective| gates_in(&Heard::default(), transports, collective);
+    // A build with HCOLL has one more.
+    let with_hcoll = Heard {
+        parameters: ["coll_hcoll_enable".to_owned()].into(),
+        ..Heard::default()
+    };
+    assert_eq!(
+        gates_in(&with_hcoll, several_hosts, Collective::Bcast),
+        ["coll_hcoll_enable=0", "coll_han_priority=0"]
+    );
     assert_eq!(gates(several_hosts, Collective::Bcast), ["coll_han_priority=0"]);
     assert_eq!(gates(several_hosts, Collective::Scan), [""; 0]);
     assert_eq!(gates(&library.transports.one_host, Collective::Bcast), [""; 0]);

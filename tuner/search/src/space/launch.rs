@@ -1,10 +1,11 @@
 //! Candidates for whole launches: values of the library's parameters.
 
-use kilter_model::config::library::{ForOverlap, Library, Parameter, SPARE, Value};
+use kilter_model::config::library::{ForOverlap, Kind, Library, Parameter, SPARE, Value};
 use kilter_model::deployment::Assignment;
 use kilter_protocol::cpus;
 
 use super::scale;
+use crate::heard::Heard;
 use crate::ordered::Scale;
 use crate::target::Target;
 
@@ -17,6 +18,8 @@ pub struct LaunchCandidate {
     pub assignments: Vec<Assignment>,
     /// Range and spacing, where it is ordered.
     pub ordered: Option<(u64, u64, Scale)>,
+    /// The kind of connection that it acts on, where it leaves the other as it is.
+    pub kind: Option<Kind>,
     /// A contest that was asked for always measures it.
     pub confirm_always: bool,
 }
@@ -31,9 +34,15 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
     let wanted = |row: &&Parameter| row.acts_on(transports) && is_asked(row);
     let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
     rows.sort_by_key(|row| !row.admits_algorithms);
-    rows.into_iter()
-        .flat_map(|row| tried(row, transports).map(move |value| launch_candidate(row, value)))
-        .collect()
+    let is_asked_for = |row: &Parameter, value: &Value| {
+        let text = value.to_string();
+        targets.is_empty() || targets.iter().any(|one| row.concerns(&text, one.collective()))
+    };
+    let candidates = |row| {
+        let values = tried(row, transports).filter(|value| is_asked_for(row, value));
+        values.map(|value| launch_candidate(row, value)).collect::<Vec<_>>()
+    };
+    rows.into_iter().flat_map(candidates).collect()
 }
 
 /// The values of a row that can change anything with these transports.
@@ -42,10 +51,16 @@ fn tried<'r>(row: &'r Parameter, transports: &[String]) -> impl Iterator<Item = 
     values.into_iter()
 }
 
-/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for.
+/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for, as far as this build has them.
 #[must_use]
-pub fn admitting_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
-    let admitting: Vec<&str> = library.admitting(transports).map(|row| row.name.as_str()).collect();
+pub fn admitting_candidates(
+    library: &Library,
+    transports: &[String],
+    heard: &Heard,
+    targets: &[Target],
+) -> Vec<LaunchCandidate> {
+    let built = library.admitting(transports).filter(|row| heard.has(row));
+    let admitting: Vec<&str> = built.map(|row| row.name.as_str()).collect();
     let mut candidates = launch_candidates(library, transports, targets);
     candidates.retain(|one| admitting.contains(&one.parameter.as_str()));
     candidates
@@ -67,15 +82,28 @@ pub fn own_launch_candidates(library: &Library, transports: &[String], targets: 
 /// The settings of a whole launch that overlap can depend on: the way of messages over the transports in use, and their progress meanwhile.
 /// Settings for overlap alone come first. `spare` are free processing units for a thread of each rank of a host, if there are any.
 #[must_use]
-pub fn overlap_candidates(library: &Library, transports: &[String], spare: Option<&[usize]>) -> Vec<LaunchCandidate> {
-    let rows = || library.parameters.iter().filter(|row| row.acts_on(transports));
+pub fn overlap_candidates(
+    library: &Library,
+    transports: &[String],
+    heard: &Heard,
+    spare: Option<&[usize]>,
+) -> Vec<LaunchCandidate> {
+    let rows = || {
+        library
+            .parameters
+            .iter()
+            .filter(|row| row.acts_on(transports) && heard.has(row))
+    };
     let spare = spare.map(|units| cpus::list(units.iter().copied()));
     let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |tried| (row, tried)));
     let made_for_it = made_for_it.filter_map(|(row, tried)| for_overlap(row, tried, spare.as_deref()));
     // What belongs to no transport and was not made for it is memory, collectives and the like.
     let of_transport = rows().filter(|row| row.transport.is_some() && row.collectives.is_empty());
     made_for_it
-        .chain(of_transport.flat_map(|row| tried(row, transports).map(move |value| launch_candidate(row, value))))
+        .chain(of_transport.flat_map(|row| {
+            let values = tried(row, transports).filter(|value| heard.acts(row, value));
+            values.map(|value| launch_candidate(row, value)).collect::<Vec<_>>()
+        }))
         .collect()
 }
 
@@ -111,6 +139,7 @@ pub(super) fn launch_candidate(row: &Parameter, value: &Value) -> LaunchCandidat
         assignments: std::iter::once(assignment(&row.name, value.to_string()))
             .chain(together)
             .collect(),
+        kind: None,
         ordered: row.ordered.map(|range| (range.min, range.max, scale(range.scale))),
         confirm_always: row.confirm_always,
     }

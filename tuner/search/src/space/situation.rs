@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use kilter_model::config::library::{Library, Value};
 use kilter_model::deployment::Assignment;
 
+use super::by_connection::{of_each_kind, of_kind};
 use super::launch::{LaunchCandidate, launch_candidate};
+use crate::heard::Heard;
 
 /// Placement of the ranks, and the settings in force before anything is tried.
 #[derive(Debug, Clone, Default)]
@@ -14,11 +16,13 @@ pub struct Situation {
     pub hosts: Vec<String>,
     /// Settings of the site and the user, then those deployed so far: the last one of a name wins.
     pub in_force: Vec<(String, String)>,
+    /// What was said of transports, hosts and the build.
+    pub heard: Heard,
 }
 
 impl Situation {
     /// The value in force for a name.
-    fn value_of(&self, name: &str) -> Option<&str> {
+    pub(super) fn value_of(&self, name: &str) -> Option<&str> {
         let found = self.in_force.iter().rev().find(|(other, _)| other == name)?;
         Some(&found.1)
     }
@@ -34,11 +38,16 @@ pub fn in_situation(
 ) -> Vec<LaunchCandidate> {
     let mut fitting: Vec<LaunchCandidate> = Vec::new();
     let mut defaults: BTreeSet<&str> = BTreeSet::new();
-    for candidate in candidates {
+    for mut candidate in candidates {
         let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
         let Some(row) = row.filter(|row| Library::acts_where(row.placement, &situation.hosts)) else {
             continue;
         };
+        let own = candidate.assignments.first().map(|own| own.value.clone());
+        let is_there = |value: &String| situation.heard.allows(row, value);
+        if !situation.heard.has(row) || !own.as_ref().is_none_or(is_there) {
+            continue;
+        }
         let stands = situation.value_of(&row.name);
         if let Some(value) = stands
             && defaults.insert(&row.name)
@@ -47,12 +56,14 @@ pub fn in_situation(
         {
             fitting.push(launch_candidate(row, &Value::Word(row.default.clone())));
         }
-        let own = candidate.assignments.first();
-        let is_in_force =
-            own.is_some_and(|own| stands.is_some_and(|value| library.same_value(&row.name, &own.value, value)));
-        if !is_in_force {
+        if let (Some(own), Some(value)) = (candidate.assignments.first_mut(), stands) {
+            own.value = row.beside(value, &own.value);
+        }
+        let is_in_force = |own: &String| stands.is_some_and(|value| library.same_value(&row.name, own, value));
+        if !own.as_ref().is_some_and(is_in_force) {
             fitting.push(candidate);
         }
+        fitting.extend(own.iter().flat_map(|own| of_each_kind(row, own, situation)));
     }
     fitting
         .into_iter()
@@ -87,5 +98,9 @@ pub fn with_value(
     situation: &Situation,
 ) -> Option<LaunchCandidate> {
     let row = library.parameters.iter().find(|row| row.name == candidate.parameter)?;
-    mended(library, launch_candidate(row, &Value::Number(value)), situation)
+    let other = match candidate.kind {
+        None => launch_candidate(row, &Value::Number(value)),
+        Some(kind) => of_kind(row, &value.to_string(), kind, situation)?,
+    };
+    mended(library, other, situation)
 }

@@ -9,6 +9,7 @@ use kilter_model::deployment::{Assignment, Selection, with_knob};
 use kilter_protocol::row::Row;
 
 use super::*;
+use crate::heard::Heard;
 use crate::plugins::Plugin;
 use crate::target::Target;
 
@@ -230,7 +231,8 @@ fn what_admits_algorithms_comes_first() {
     let names = |transport: &str, collective| -> Vec<String> {
         let target = Target::unbounded(collective, 65536);
         let all = launch_candidates(&library, &[transport.to_owned()], &[target]);
-        all.into_iter().map(|candidate| candidate.parameter).collect()
+        let built = in_situation(&library, all, &Situation::default());
+        built.into_iter().map(|candidate| candidate.parameter).collect()
     };
     let tcp = names("tcp", Collective::Bcast);
     assert_eq!(tcp[0], "coll_han_priority");
@@ -245,14 +247,14 @@ fn what_admits_algorithms_comes_first() {
         .admitting(&library.transports.several_hosts)
         .map(|row| row.name.as_str())
         .collect();
-    assert_eq!(admitting, ["coll_han_priority"]);
+    assert_eq!(admitting, ["coll_hcoll_enable", "coll_han_priority"]);
 }
 
 #[test]
 fn overlap_depends_on_how_messages_travel_and_on_threads() {
     let names = |transports: &[&str]| -> Vec<String> {
         let transports: Vec<String> = transports.iter().map(|&name| name.to_owned()).collect();
-        let all = overlap_candidates(&openmpi(), &transports, None);
+        let all = overlap_candidates(&openmpi(), &transports, &Heard::default(), None);
         all.into_iter().map(|candidate| candidate.parameter).collect()
     };
     let tcp = names(&["tcp"]);
@@ -320,7 +322,7 @@ fn what_is_made_for_overlap() {
                 row.is_some_and(|row| !row.overlap.is_empty() && row.r#try.is_empty())
             };
             let spare: &[usize] = &[6, 7];
-            for candidate in overlap_candidates(&library, transports, Some(spare)) {
+            for candidate in overlap_candidates(&library, transports, &Heard::default(), Some(spare)) {
                 if made_for_it(&candidate) {
                     let id = kilter_model::change::id(&candidate.assignments);
                     writeln!(text, "{}, {}: {id}", library.id, transports.join(" ")).unwrap();
@@ -357,7 +359,7 @@ fn what_is_made_for_overlap() {
     ");
     let pinned = |spare: Option<&[usize]>| {
         let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
-        let all = overlap_candidates(&mpich, &["shm".to_owned()], spare);
+        let all = overlap_candidates(&mpich, &["shm".to_owned()], &Heard::default(), spare);
         let one = |candidate: &&LaunchCandidate| {
             let named = |one: &Assignment| one.name == "MPIR_CVAR_PROGRESS_THREAD_AFFINITY";
             candidate.assignments.iter().any(named)
@@ -397,8 +399,8 @@ fn launch_candidates_follow_the_targets() {
 fn in_force(pairs: &[(&str, &str)]) -> Situation {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     Situation {
-        hosts: Vec::new(),
         in_force: pairs.iter().map(owned).collect(),
+        ..Situation::default()
     }
 }
 
@@ -516,7 +518,7 @@ fn what_acts_on_other_placements_alone_is_not_tried() {
     let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
     let on = |hosts: &[&str]| Situation {
         hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-        in_force: Vec::new(),
+        ..Situation::default()
     };
     for (hosts, acts) in [
         (&["a", "a", "a", "a"][..], false),

@@ -17,6 +17,7 @@ mod load;
 mod malloc;
 mod memory;
 mod printed;
+mod single_copy;
 mod smt;
 mod steal;
 mod timer;
@@ -48,6 +49,7 @@ pub static CHECKS: &[Check] = &[
     clocks::CHECK,
     transport::CHECK,
     fallback::CHECK,
+    single_copy::CHECK,
     description::CHECK,
     printed::CHECK,
     transport_settings::CHECK,
@@ -79,6 +81,8 @@ pub static FILES: &[&str] = &[
     caches::SIZES[3],
     fallback::DEVICES[0],
     fallback::DEVICES[1],
+    single_copy::SCOPE,
+    crate::carriers::devices::DIRECTORY,
 ];
 
 /// A time for people.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Algorithms, Constraint, ForOverlap, Library, Messages, Parameter, Value, components, rules_file, shares};
+use super::{
+    Algorithms, ByConnection, Constraint, ForOverlap, Library, Messages, Parameter, Value, components, rules_file,
+    shares,
+};
 
 /// First mistake, with its key and what is allowed.
 pub(super) fn problem(library: &Library) -> Option<String> {
@@ -223,6 +226,21 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
             row.default
         ));
     }
+    if let Some(message) = row.by_connection.as_ref().and_then(ByConnection::problem) {
+        return wrong(message);
+    }
+    if let Some(mistake) = tried().find_map(|value| row.mistake(&value.to_string())) {
+        return wrong(format!("`try` holds a value that cannot be read: {mistake}"));
+    }
+    if let Some(value) = row
+        .devices
+        .keys()
+        .find(|named| !tried().any(|value| value.to_string() == **named))
+    {
+        return wrong(format!(
+            "`devices` names the value `{value}`, which is not tried; remove it"
+        ));
+    }
     if let Some(range) = row.ordered {
         if range.min >= range.max {
             return wrong("`min` must be below `max`".to_owned());
@@ -262,7 +280,19 @@ fn tried_and_broken(library: &Library) -> Option<String> {
             let together = row.together.iter();
             let together = together.map(|(name, text)| (name.clone(), text.replace("{value}", &value.to_string())));
             let settings: Vec<(String, String)> = own.chain(together).collect();
-            if library.mended(&[], &settings).is_none()
+            // What needs another parameter is tried once that is deployed.
+            let waits = |name: &String| {
+                library
+                    .parameters
+                    .iter()
+                    .any(|row| row.name == *name && !row.r#try.is_empty())
+            };
+            let waits = library
+                .constraints
+                .iter()
+                .any(|one| one.name == row.name && one.needs.as_ref().is_some_and(waits));
+            if !waits
+                && library.mended(&[], &settings).is_none()
                 && let Some(broken) = library.broken(&settings)
             {
                 return Some(format!("{}: `try` holds {value}, and {broken}", row.name));

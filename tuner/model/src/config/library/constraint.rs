@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Library, Value};
+use super::{Library, Parameter, Value};
 
 /// A setting that is forbidden, or that needs another one. With neither `needs` nor `at_most`, its `values` must not be
 /// set at all.
@@ -148,12 +148,31 @@ impl Constraint {
 }
 
 impl Library {
-    /// First constraint that these settings break. A name that stands there twice has its last value.
+    /// First constraint that these settings break, or the first of them that is not written in the language of its values. A name that stands there twice has its last value.
     #[must_use]
     pub fn broken(&self, settings: &[(String, String)]) -> Option<Broken> {
+        let broken = |constraint: &Constraint| constraint.broken(settings);
         self.constraints
             .iter()
-            .find_map(|constraint| constraint.broken(settings))
+            .find_map(broken)
+            .or_else(|| self.unreadable(settings))
+    }
+
+    /// First of these settings that is not written in its parameter's language. A name that stands there twice has its last value.
+    #[must_use]
+    pub fn unreadable(&self, settings: &[(String, String)]) -> Option<Broken> {
+        let broken = |row: &Parameter| {
+            let value = last(settings, &row.name).filter(|value| !value.is_empty())?;
+            Some(Broken {
+                name: row.name.clone(),
+                value: value.to_owned(),
+                otherwise: row.mistake(value)?,
+                source_of_it: "the language of its values".to_owned(),
+                allowed: "write it so, or leave it out".to_owned(),
+                mend: None,
+            })
+        };
+        self.parameters.iter().find_map(broken)
     }
 
     /// Settings to be made beside `settings`, on top of `in_force`, so that no constraint is broken. `None` if there

@@ -23,7 +23,8 @@ impl Described {
 
 impl Library {
     /// Every control variable of the description that exists with these transports. Environment variables are left out,
-    /// including those that choose algorithms at the start, because no running library reports them.
+    /// including those that choose algorithms at the start, because no running library reports them. So are parameters of parts that not every
+    /// build has.
     #[must_use]
     pub fn described(&self, transports: &[String]) -> Vec<Described> {
         let switched = self.algorithms.iter().filter(|row| row.at_start.is_none());
@@ -40,7 +41,7 @@ impl Library {
             });
             std::iter::once(chooses).chain(knobs)
         });
-        let exists = |row: &&Parameter| !row.environment && row.acts_on(transports);
+        let exists = |row: &&Parameter| !row.environment && row.built_with.is_none() && row.acts_on(transports);
         let parameters = self.parameters.iter().filter(exists).map(|row| Described {
             name: row.name.clone(),
             default: row.default.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use serde::Deserialize;
 
-use super::Verified;
+use super::{ByConnection, Grammar, Verified};
 
 /// A parameter of a whole launch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -44,6 +44,18 @@ pub struct Parameter {
     /// The range, where values are ordered.
     #[serde(default)]
     pub ordered: Option<Ordered>,
+    /// Words by which a value holds for connections within hosts or between them alone, where the transport has such.
+    #[serde(default)]
+    pub by_connection: Option<ByConnection>,
+    /// Values that need a device of the kernel, and its name in `/sys/class/misc`. They are tried only where every host has it.
+    #[serde(default)]
+    pub devices: BTreeMap<String, String>,
+    /// Parameter of a part that not every build of the library has. It is tried only where the library's own program prints that one.
+    #[serde(default)]
+    pub built_with: Option<String>,
+    /// Language of its values, where they have one.
+    #[serde(default)]
+    pub grammar: Option<Grammar>,
     /// Other names of values, as the library may report them.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
@@ -74,25 +86,29 @@ pub struct Parameter {
 
 /// Placement of ranks on hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// Hosts are filled one after the other; a single host counts as block.
     Block,
     /// Ranks go to each host in turn.
     Cyclic,
+    /// All ranks are on one host.
+    OneHost,
 }
 
 impl Placement {
-    /// Placement of ranks on `hosts`, one for each rank in order; `None` if it is neither.
+    /// True if ranks lie so on `hosts`, one for each rank in order.
     #[must_use]
-    pub fn of(hosts: &[String]) -> Option<Placement> {
+    pub fn is_that_of(self, hosts: &[String]) -> bool {
         let distinct: std::collections::BTreeSet<&String> = hosts.iter().collect();
         let changes = hosts.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        if changes + 1 == distinct.len() {
-            return Some(Placement::Block);
-        }
+        let is_block = changes + 1 == distinct.len();
         let turns = |(rank, host): (usize, &String)| hosts.get(rank % distinct.len()) == Some(host);
-        hosts.iter().enumerate().all(turns).then_some(Placement::Cyclic)
+        match self {
+            Placement::Block => is_block,
+            Placement::Cyclic => !is_block && hosts.iter().enumerate().all(turns),
+            Placement::OneHost => distinct.len() == 1,
+        }
     }
 }
 
@@ -199,6 +215,30 @@ impl Parameter {
         let lanes = lanes_of(transport, transports);
         let is_used = |left_out: &str| lanes.iter().any(|lane| lane.starts_with(left_out));
         lanes.is_empty() || word.strip_prefix('^').is_none_or(is_used)
+    }
+
+    /// The mistake in a value that has a language, and what is allowed; `None` if there is none.
+    #[must_use]
+    pub fn mistake(&self, value: &str) -> Option<String> {
+        let of_grammar = self.grammar.and_then(|grammar| grammar.mistake(value));
+        let words = self.by_connection.as_ref();
+        of_grammar.or_else(|| words.and_then(|words| words.read(value).err()))
+    }
+
+    /// True if a value may act on the collective of a target, as far as it names collectives itself.
+    #[must_use]
+    pub fn concerns(&self, value: &str, collective: Option<Collective>) -> bool {
+        let of_one = self.grammar.zip(collective);
+        of_one.is_none_or(|(grammar, collective)| grammar.concerns(value, collective))
+    }
+
+    /// A value beside what is in force, where one variable speaks of several collectives: what it says of others stays.
+    #[must_use]
+    pub fn beside(&self, in_force: &str, value: &str) -> String {
+        match self.grammar {
+            Some(grammar) => grammar.beside(in_force, value),
+            None => value.to_owned(),
+        }
     }
 
     /// True if it acts on the collective of a target, which may have none; a parameter that lists no collectives acts on everything.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::version::numbers;
 use super::{Column, Library};
 
 /// Form of the rules files that a release of the library reads.
@@ -38,15 +39,6 @@ impl RulesFile {
             (RulesForm::Numbers, None) => false,
         }
     }
-}
-
-/// Numbers of a version: 5, 0 and 7 for `5.0.7rc1`.
-fn numbers(version: &str) -> Vec<u64> {
-    let number = |part: &str| {
-        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-        part[..end].parse().unwrap_or(0)
-    };
-    version.split('.').map(number).collect()
 }
 
 impl Library {

@@ -530,7 +530,7 @@ fn mistakes_in_what_is_said_of_rows_are_named() {
         (
             "placement = \"cyclic\"",
             "placement = \"round\"",
-            "unknown variant `round`, expected `block` or `cyclic`",
+            "unknown variant `round`, expected one of `block`, `cyclic`, `one_host`",
         ),
         (
             "parts = 2",
@@ -613,7 +613,14 @@ fn a_constraint_is_broken_or_mended() {
 
 #[test]
 fn ranks_lie_in_blocks_in_turn_or_neither() {
-    let of = |hosts: &[&str]| Placement::of(&hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>());
+    let of = |hosts: &[&str]| {
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        [Placement::Block, Placement::Cyclic]
+            .into_iter()
+            .find(|one| one.is_that_of(&hosts))
+    };
+    let on_one = |hosts: [&str; 2]| Placement::OneHost.is_that_of(&hosts.map(str::to_owned));
+    assert!(on_one(["a", "a"]) && !on_one(["a", "b"]));
     assert_eq!(of(&["a", "a"]), Some(Placement::Block));
     assert_eq!(of(&["a", "a", "b", "b"]), Some(Placement::Block));
     assert_eq!(of(&["a", "b"]), Some(Placement::Block));

@@ -19,6 +19,10 @@ pub struct Transports {
     /// Control variables that say which transports are in use, for `kilter doctor`.
     #[serde(default)]
     pub variables: Vec<String>,
+    /// Variables that say by which mechanism large messages cross within a host without a second copy: the mechanism that it is if the variable
+    /// is on, or `{value}` if that names it.
+    #[serde(default)]
+    pub single_copy: BTreeMap<String, String>,
     /// Files of `configs/transports` by the name that the transport has in this library.
     #[serde(default)]
     pub shared: BTreeMap<String, String>,
@@ -84,6 +88,23 @@ impl Transports {
 }
 
 impl Library {
+    /// Mechanisms of single copy that the values of control variables name.
+    #[must_use]
+    pub fn single_copy(&self, variables: &BTreeMap<String, String>) -> Vec<String> {
+        let said = |(name, form): (&String, &String)| {
+            let value = variables.get(name)?;
+            if form != "{value}" {
+                return self.same_value(name, "1", value).then(|| form.clone());
+            }
+            let row = self.parameters.iter().find(|row| row.name == *name);
+            let mut names = row.into_iter().flat_map(|row| &row.names);
+            let by_number = names.find(|(_, number)| *number == value);
+            Some(by_number.map_or(value, |(name, _)| name).clone())
+        };
+        let said = self.transports.single_copy.iter().filter_map(said);
+        said.filter(|name| !name.is_empty() && name != "none").collect()
+    }
+
     /// Names of the transports in use if ranks lie on these hosts and the site sets these parameters.
     /// The site may list components in one of [`Transports::variables`], or those to leave out (`^`).
     #[must_use]

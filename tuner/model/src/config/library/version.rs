@@ -52,3 +52,12 @@ pub fn version_in(line: &str) -> Option<String> {
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
         .map(str::to_owned)
 }
+
+/// Numbers of a version: 5, 0 and 7 for `5.0.7rc1`.
+pub(super) fn numbers(version: &str) -> Vec<u64> {
+    let number = |part: &str| {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        part[..end].parse().unwrap_or(0)
+    };
+    version.split('.').map(number).collect()
+}
