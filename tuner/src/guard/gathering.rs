@@ -143,8 +143,8 @@ pub fn facts(
         }
     }
     match carriers::ask(options, library, programs) {
-        Ok(heard) if heard.is_empty() => {}
-        Ok(heard) => facts.of_job("messages go by", carriers::in_words(&heard)),
+        Ok(heard) if heard.transports.is_empty() => {}
+        Ok(heard) => facts.of_job("messages go by", carriers::in_words(&heard.transports)),
         Err(error) => warn(&format!("no job said what carries its messages: {error:#}")),
     }
     if let Some(tool) = library.info {

@@ -97,7 +97,7 @@ fn a_threshold_is_set_for_one_kind_of_connection() {
             "--layouts=2,2x2",
             "--only=parameters",
         ];
-        let reports = site.tune_layouts(&arguments).unwrap();
+        let (reports, _) = site.tune_layouts(&arguments).unwrap();
         let emitted = std::fs::read_to_string(site.emitted().join("kilter.env")).unwrap_or_default();
         drop(directory);
         (reports, emitted)
