@@ -106,7 +106,7 @@ impl Places for Blocks {
     }
 }
 
-/// What is known of a type, which is looked into if nothing is.
+/// Knowledge of a type, which is looked into if there is none.
 ///
 /// # Safety
 /// The type is valid.

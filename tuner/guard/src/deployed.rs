@@ -1,4 +1,4 @@
-//! What was tuned and deployed: if it still acts, and if the guideline that it fixed still holds.
+//! The state of what was tuned and deployed: if it still acts, and if the guideline that it fixed still holds.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use kilter_stats::verdict::{Comparison, Outcome};
 pub struct Change {
     /// The change, such as `btl_vader_eager_limit=32768` or `reduce 4096: reduce.ring`.
     pub id: String,
-    /// What tonight says of it.
+    /// Its state tonight.
     pub acts: Acts,
     /// True if it acted when the state was accepted.
     pub acted: bool,

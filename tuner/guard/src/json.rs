@@ -10,7 +10,7 @@ use crate::night::{Night, Standing};
 struct Answer<'a> {
     /// Standing: `silent` (exit status 0), `differs` (1) or `unchecked` (2).
     standing: Standing,
-    /// What was found.
+    /// The findings.
     #[serde(flatten)]
     night: &'a Night,
 }

@@ -1,6 +1,6 @@
 //! A night as tests in JUnit's form: a suite each for what changed, what is deployed, the times, and the hosts.
 //!
-//! What makes the command end with 1 has failed. What makes it end with 2 is an error, since a suite without it would say more than is known.
+//! A case that makes the command end with 1 has failed. One that makes it end with 2 is an error, since a suite without it would say more than is known.
 
 use std::fmt::Write as _;
 

@@ -14,7 +14,7 @@ use crate::times::{Pace, Timed};
 /// Version of the JSON.
 pub const SCHEMA: u32 = 1;
 
-/// What `kilter guard` found.
+/// The findings of `kilter guard`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Night {
     /// [`SCHEMA`].
@@ -49,7 +49,7 @@ pub struct Night {
     pub alpha: f64,
     /// Hosts against each other, with `--per-node`.
     pub nodes: Option<Map>,
-    /// What could not be checked, each with the reason.
+    /// Parts that could not be checked, each with the reason.
     pub unchecked: Vec<String>,
     /// Things the reader should know.
     pub warnings: Vec<String>,
@@ -103,7 +103,7 @@ impl Night {
     }
 }
 
-/// What later nights need of a night.
+/// The parts of a night that later nights need.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// Facts.

@@ -122,7 +122,7 @@ struct Logs {
     centre: f64,
     /// Spread between launches of a pair.
     of_launches: f64,
-    /// What each host adds.
+    /// The share that each host adds.
     added: Vec<Option<f64>>,
 }
 
@@ -157,7 +157,7 @@ impl Logs {
         })
     }
 
-    /// What the middle host adds. A slow host among few moves the median pair, and this back.
+    /// The share that the middle host adds. A slow host among few moves the median pair, and this back.
     fn middle(&self) -> f64 {
         median(self.added.iter().flatten().copied()).unwrap_or_default()
     }
@@ -208,7 +208,7 @@ pub fn judge(hosts: &[String], measured: &BTreeMap<Kind, Measured>, rule: &Rule)
     }
 }
 
-/// What might be slow: its hosts, the kind, and the distance in logarithms with its probability.
+/// A suspect: its hosts, the kind, and the distance in logarithms with its probability.
 type Candidate = (Vec<String>, Kind, (f64, f64));
 
 fn slow_hosts(hosts: &[String], logs: &BTreeMap<Kind, Logs>, rule: &Rule) -> Vec<Slow> {

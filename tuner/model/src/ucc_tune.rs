@@ -48,7 +48,7 @@ const MEMORY: [&str; 5] = ["host", "cuda", "cuda_managed", "rocm", "rocm_managed
 /// No end of a range, and the highest score.
 pub const INF: u64 = u64::MAX;
 
-/// What is said of some calls.
+/// The words on some calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Token {
     /// Collectives by UCC's names; empty for all.

@@ -1,11 +1,11 @@
-//! What was heard before anything is tried: transports in use, and the presence of what a setting needs, a part of the library that not every
+//! Words heard before anything is tried: transports in use, and the presence of what a setting needs, a part of the library that not every
 //! build has or a device of the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::config::library::{Parameter, Value};
 
-/// What a running job and the library's own program said before anything was tried.
+/// Words of a running job and of the library's own program before anything was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
     /// Transports that carry messages; empty where no job said it.

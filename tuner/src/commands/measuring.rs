@@ -169,7 +169,7 @@ pub(super) fn begin<'a>(
             context.progress.note(&remark.text);
         }
     }
-    // What is watched every night is no plan of guidelines.
+    // The calls that are watched every night are no plan of guidelines.
     let follows_plan = command != guard::COMMAND;
     if follows_plan && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));

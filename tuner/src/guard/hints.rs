@@ -33,7 +33,7 @@ const SCRIPT: &str = "kilter-guard.sh";
 /// Time for starts and for the last launch, over the budget.
 const ROOM: f64 = 2.0;
 
-/// What the files say.
+/// Facts that the files say.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hints {
     /// The command with its arguments.

@@ -13,7 +13,7 @@ use kilter_stats::sample::Sample;
 /// Times of several launches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Timed {
-    /// What was to be timed.
+    /// Calls that were to be timed.
     pub(super) subjects: BTreeSet<Subject>,
     /// Medians by launch, in seconds.
     medians: Vec<BTreeMap<Subject, f64>>,
@@ -48,7 +48,7 @@ impl Timed {
         self.subjects.iter().filter_map(of).collect()
     }
 
-    /// What gave no times, with the reason.
+    /// Calls that gave no times, with the reason.
     pub(super) fn unchecked(&self) -> Vec<String> {
         let failed = self.failed.iter().map(|(what, why)| format!("{what}: {why}"));
         let budget = (self.left_out > 0).then(|| {

@@ -41,7 +41,7 @@ const AGAIN: usize = 15;
 /// Launches of an acceptance over those of a night: every later night is compared with it.
 const ACCEPTING: usize = 4;
 
-/// What is asked for tonight.
+/// Tonight's task.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// Makes this night what later ones are compared with.
@@ -169,7 +169,7 @@ pub fn night(context: &Context<'_>, told: Facts, asked: &Asked) -> anyhow::Resul
     Ok(night)
 }
 
-/// What tonight is compared with.
+/// The night that tonight is compared with.
 struct Reference {
     head: Accepted,
     accepted: Kept,

@@ -43,7 +43,7 @@ pub(super) fn watched(options: &Options, tuned: &Tuned) -> BTreeSet<Subject> {
         .collect()
 }
 
-/// What an application calls most often, by its call mix.
+/// The calls that an application makes most often, by its call mix.
 fn most_called(options: &Options) -> Vec<(Collective, u64)> {
     let Some(mix) = &options.mix else { return Vec::new() };
     let nodes = options.layout.map(|layout| layout.nodes);

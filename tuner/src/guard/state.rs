@@ -13,7 +13,7 @@ use super::tuned::Tuned;
 /// Text of a variable of the environment that no rank has.
 const NOT_SET: &str = "not set";
 
-/// What a job said when it started.
+/// Words of a job when it started.
 pub(super) struct State {
     pub(super) start: Start,
 }

@@ -1,4 +1,4 @@
-//! What was deployed, by the newest report of `kilter tune` in the database.
+//! The deployment by the newest report of `kilter tune` in the database.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ const MOST_FIXED: usize = 8;
 /// Most choices of the library's algorithms whose messages are counted.
 const MOST_SELECTED: usize = 16;
 
-/// What was deployed.
+/// The deployment.
 #[derive(Debug, Default)]
 pub(super) struct Tuned {
     /// Settings of whole launches: name, value.
     pub(super) settings: Vec<(String, String)>,
     /// Choices of the library's algorithms.
     pub(super) selected: Vec<Selected>,
-    /// What the drop-in runs.
+    /// The implementations that the drop-in runs.
     of_dropin: Vec<OfDropin>,
     /// Guidelines that were fixed.
     pub(super) fixed: Vec<Fixed>,
@@ -222,7 +222,7 @@ impl Tuned {
         self.of_dropin.iter().map(|one| (one.collective, one.bytes))
     }
 
-    /// What the drop-in ran of what was deployed for it.
+    /// The implementations, deployed for it, that the drop-in ran.
     pub(super) fn of_dropin(&self, ran: &BTreeMap<String, u64>, acted: &dyn Fn(&str) -> bool) -> Vec<Change> {
         let change = |one: &OfDropin| {
             let id = one.id();

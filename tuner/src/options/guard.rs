@@ -19,7 +19,7 @@ const FEWEST_LAUNCHES: usize = 3;
 pub struct Guarding {
     /// Options of the measurement.
     pub common: Options,
-    /// What is asked for tonight.
+    /// Tonight's task.
     pub asked: Asked,
     /// File for JUnit's form.
     pub junit: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub fn guarding(typed: cli::Guard) -> Result<Guarding, OptionError> {
             launches,
         },
         common: Options {
-            // What another night has measured says nothing of this one.
+            // The measurements of another night say nothing of this one.
             fresh: true,
             json: common.json || typed.json,
             ..common

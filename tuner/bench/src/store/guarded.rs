@@ -14,7 +14,7 @@ pub struct GuardedNight {
     pub run: i64,
     /// When it was stored, in seconds since 1970.
     pub unix_seconds: f64,
-    /// What is kept of it, as JSON.
+    /// The parts of it that are kept, as JSON.
     pub content: String,
 }
 

@@ -114,7 +114,7 @@ fn what_the_library_answers_with_an_abort_is_found_with_its_place() {
             "MPIR_Bcast_intra_teer\": {\n",
             "no algorithm `MPIR_Bcast_intra_teer`",
         ),
-        // What the library does not mention.
+        // Names that the library does not mention.
         (
             "\"k=2\"",
             "\"chunk_size=2\"",

@@ -46,7 +46,7 @@ impl Facts {
         self.known.borrow_mut().heard = heard;
     }
 
-    /// What a running job said.
+    /// Words of a running job.
     #[must_use]
     pub fn heard(&self) -> Heard {
         self.known.borrow().heard.clone()

@@ -11,7 +11,7 @@ use crate::in_job_search::item;
 use crate::proofs::Proofs;
 use crate::target::Target;
 
-/// What a launch says of a deployed selection.
+/// The word of a launch on a deployed selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InPlace {
     /// It sends what the selection sends.

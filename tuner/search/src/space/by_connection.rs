@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// What a round before has chosen for one kind stays while the other is searched.
+    /// The choice of a round before for one kind stays while the other is searched.
     #[test]
     fn the_other_kind_keeps_its_value() {
         let all = tried(&situation(&BOTH, &UCX, "1.17.0", &["intra:8192,inter:auto"]));

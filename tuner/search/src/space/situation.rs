@@ -16,7 +16,7 @@ pub struct Situation {
     pub hosts: Vec<String>,
     /// Settings of the site and the user, then those deployed so far: the last one of a name wins.
     pub in_force: Vec<(String, String)>,
-    /// What was said of transports, hosts and the build.
+    /// The words on transports, hosts and the build.
     pub heard: Heard,
 }
 

@@ -68,7 +68,7 @@ pub fn prove(
     };
     let subjects = planned.subjects();
     left.retain(|one| subjects.contains(one));
-    // Who is measured followed from the clock: a run that is resumed and takes another decision asks for other launches.
+    // The choice of subjects followed from the clock: a run that is resumed and takes another decision asks for other launches.
     let out_of_reach = beyond.names();
     let label = &if out_of_reach.is_empty() {
         label.to_owned()

@@ -79,7 +79,7 @@ impl Others {
         };
         for (id, ranges) in ours.in_ranges()? {
             let ours: Vec<Ours> = ranges.iter().map(Ours::new).collect::<Result<_, _>>()?;
-            // Of a collective that stands there twice the last one holds.
+            // The last one holds of a collective that stands there twice.
             match theirs.iter_mut().rev().find(|(key, _)| id_of(key) == Some(id)) {
                 Some((_, node)) => node.value = Value::List(laid_over(&ours, node)),
                 None => theirs.push((

@@ -279,7 +279,7 @@ impl Reader<'_> {
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let digits = word.strip_prefix('-').unwrap_or(word);
         let zero_first = digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
-        // What is a number to the standard is one to the library.
+        // Numbers of the standard are numbers to the library.
         if zero_first || serde_json::from_str::<f64>(word).is_err() {
             return Err(self.error(format!("`{word}` is no number")));
         }

@@ -280,7 +280,7 @@ fn tried_and_broken(library: &Library) -> Option<String> {
             let together = row.together.iter();
             let together = together.map(|(name, text)| (name.clone(), text.replace("{value}", &value.to_string())));
             let settings: Vec<(String, String)> = own.chain(together).collect();
-            // What needs another parameter is tried once that is deployed.
+            // A parameter that needs another one is tried once that is deployed.
             let waits = |name: &String| {
                 library
                     .parameters

@@ -50,7 +50,7 @@ fn read(text: &str) -> Result<Others, RulesError> {
     Others::read(text, &knows)
 }
 
-/// Where the ranks of a communicator are.
+/// Places of the ranks of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum On {
     OneNode,
