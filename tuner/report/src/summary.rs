@@ -32,6 +32,8 @@ pub struct Summary<'a> {
     pub unproven: usize,
     /// Cells that only the deployed changes violate.
     pub introduced: usize,
+    /// Those of them whose call takes no longer than before: what bounds it became faster.
+    pub outpaced: usize,
     /// Sides that no launch came to: their cells are not in the report.
     pub unreached: usize,
     /// Targets for overlap.
@@ -45,6 +47,11 @@ impl<'a> Summary<'a> {
     pub fn of(report: &'a Report) -> Self {
         let standings: Vec<_> = report.cells.iter().map(Standing::of).collect();
         let number = |wanted: Standing| standings.iter().filter(|standing| **standing == wanted).count();
+        let floor = report.provenance.effect_floor;
+        let standing = report.cells.iter().zip(&standings);
+        let introduced = standing.filter(|(_, standing)| **standing == Standing::Introduced);
+        let outpaced = introduced.filter(|(cell, _)| current(cell).seconds <= (1.0 + floor) * cell.before.seconds);
+        let outpaced = outpaced.count();
         let measured_again = report.cells.iter().any(|cell| cell.after.is_some());
         Self {
             before: Counts::of(report.cells.iter().map(|cell| cell.before.verdict)),
@@ -53,6 +60,7 @@ impl<'a> Summary<'a> {
             fixed: number(Standing::Fixed),
             unproven: number(Standing::Unproven),
             introduced: number(Standing::Introduced),
+            outpaced,
             unreached: report.unreached.len(),
             targets: TargetCounts::of(&report.targets),
             groups: group(&report.cells),
@@ -73,17 +81,18 @@ impl<'a> Summary<'a> {
         let cells = |n| kilter_render::format::count(n, "cell");
         let before = self.before;
         let open = before.undecided + before.unstable;
+        let after = || match self.outpaced {
+            0 => format!("{} before, {} after", violations(before.violated), self.remaining),
+            n => format!(
+                "{} before, {} after ({n} by bounds that became faster)",
+                violations(before.violated),
+                self.remaining
+            ),
+        };
         match self.after {
             _ if before.total() == 0 => "Nothing was measured".to_owned(),
-            Some(_) if self.unproven > 0 => {
-                format!(
-                    "{} before, {} after, {} undecided",
-                    violations(before.violated),
-                    self.remaining,
-                    self.unproven
-                )
-            }
-            Some(_) => format!("{} before, {} after", violations(before.violated), self.remaining),
+            Some(_) if self.unproven > 0 => format!("{}, {} undecided", after(), self.unproven),
+            Some(_) => after(),
             None if before.violated > 0 && before.screened > 0 => {
                 format!(
                     "{} found, {} only screened",

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_model::change::Cell;
-use kilter_model::plan::{self, Subject};
-use kilter_stats::verdict::Outcome;
+use kilter_model::plan::{self, PlannedCell, Subject};
 
 use crate::verification::{JudgedCell, Verification};
 
@@ -72,26 +71,50 @@ impl Target {
     }
 }
 
+/// A guideline that its left side does not keep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Broken {
+    /// The guideline at its sizes.
+    pub cell: PlannedCell,
+    /// Time of the left side over that of the right one.
+    pub ratio: f64,
+    /// Seconds that the left side takes longer.
+    pub excess_seconds: f64,
+}
+
 /// The targets of a verification, worst first, without those in `settled`.
 #[must_use]
 pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> bool) -> Vec<Target> {
+    let violated = verification.violated().filter(|judged| !settled(judged));
+    grouped(violated.map(|judged| Broken {
+        cell: judged.cell.clone(),
+        ratio: judged.comparison.ratio,
+        excess_seconds: judged.comparison.seconds - judged.comparison.right_seconds,
+    }))
+}
+
+/// The targets of these guidelines, worst first: what has the same left side is one.
+#[must_use]
+pub fn grouped(broken: impl IntoIterator<Item = Broken>) -> Vec<Target> {
     let mut targets: BTreeMap<Subject, Target> = BTreeMap::new();
-    for judged in verification
-        .cells
-        .iter()
-        .filter(|judged| judged.comparison.verdict == Outcome::Violated && !settled(judged))
+    for Broken {
+        cell,
+        ratio,
+        excess_seconds,
+    } in broken
     {
-        let left = &judged.cell.left;
+        let name = cell.name();
         let target = targets
-            .entry(left.clone())
-            .or_insert_with(|| Target::of(left.clone(), &judged.cell.function));
-        if !target.bounds.contains(&judged.cell.right) {
-            target.bounds.push(judged.cell.right.clone());
+            .entry(cell.left.clone())
+            .or_insert_with(|| Target::of(cell.left, &cell.function));
+        if !target.bounds.contains(&cell.right) {
+            target.bounds.push(cell.right);
         }
-        target.cells.push(judged.cell.name());
-        target.worst_ratio = target.worst_ratio.max(judged.comparison.ratio);
-        let excess = judged.comparison.seconds - judged.comparison.right_seconds;
-        target.excess_seconds = target.excess_seconds.max(excess);
+        if !target.cells.contains(&name) {
+            target.cells.push(name);
+        }
+        target.worst_ratio = target.worst_ratio.max(ratio);
+        target.excess_seconds = target.excess_seconds.max(excess_seconds);
     }
     let mut targets: Vec<Target> = targets.into_values().collect();
     targets.sort_by(|a, b| b.worst_ratio.total_cmp(&a.worst_ratio));

@@ -149,6 +149,60 @@ fn a_size_that_is_left_behind_gets_what_was_chosen_for_another() {
     assert_eq!(competed.len(), 2, "{competed:?}");
 }
 
+/// Reduce with these microseconds, by size and algorithm; Allreduce of 1 KiB takes 4, that of 4 KiB 6.
+fn reduce_in_microseconds(times: impl Fn(u64, u64) -> f64 + 'static) -> ScriptedLibrary {
+    ScriptedLibrary::new()
+        .cost("allreduce", |call, _| if call.bytes == 1024 { 4e-6 } else { 6e-6 })
+        .cost("reduce", move |call, _| 1e-6 * times(call.bytes, call.algorithm))
+}
+
+/// Four calls of 1 KiB become faster than one of 4 KiB.
+#[test]
+fn the_whole_is_searched_with_parts_that_become_faster() {
+    let library = reduce_in_microseconds(|bytes, algorithm| match (bytes, algorithm) {
+        (1024, 2) => 1.0,
+        (1024, _) => 8.0,
+        (_, 2) => 2.0,
+        _ => 5.5,
+    });
+    let run = tune(
+        library,
+        "--guidelines GL8,GL2 --functions reduce --sizes 1024,4096 --only parameters --rounds 1",
+    );
+    assert_eq!(
+        changes(&run),
+        [
+            "MPI_Reduce at 1 KiB=reduce_algorithm=2",
+            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
+        ]
+    );
+    assert_eq!(cell(&run, "GL2 reduce 4096").before.verdict, Outcome::Holds);
+}
+
+/// Reduce of 1 KiB is judged against that of 16 KiB, which comes nearest. That of 4 KiB becomes faster than both.
+#[test]
+fn a_size_is_searched_with_any_larger_one_that_becomes_faster() {
+    let library = reduce_in_microseconds(|bytes, algorithm| match (bytes, algorithm) {
+        (1024, 2) => 0.4,
+        (1024, _) => 3.0,
+        (4096, 2) => 1.0,
+        (4096, _) => 12.0,
+        _ => 3.1,
+    });
+    let run = tune(
+        library,
+        "--guidelines GL8,GL1 --functions reduce --sizes 1024,4096,16384 --only parameters --rounds 1",
+    );
+    assert_eq!(
+        changes(&run),
+        [
+            "MPI_Reduce at 1 KiB=reduce_algorithm=2",
+            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
+        ]
+    );
+    assert_eq!(cell(&run, "GL1 reduce 1024").before.verdict, Outcome::Holds);
+}
+
 /// A collective without an algorithm that keeps up is said to be slower than its bound, and why.
 #[test]
 fn what_is_left_behind_for_good_says_why() {

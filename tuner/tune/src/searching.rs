@@ -22,7 +22,7 @@ use kilter_search::{components, gates, settings, startup_algorithms};
 use crate::following;
 
 /// Steps of cells left behind in one round: what is chosen for one may leave another behind.
-const MOST_STEPS: usize = 3;
+const MOST_STEPS: usize = 6;
 
 /// Searches changes for `targets` from `launch`, the deployment so far, and enters the changes to deploy into the ledger.
 pub(super) fn search(
@@ -115,7 +115,7 @@ fn for_cells(
     let (mut all, mut searched) = (targets.to_vec(), targets.to_vec());
     for number in 1..=MOST_STEPS {
         let floor = context.site.options.effect_floor;
-        let mut behind = following::follow_ups(now, &following::gains(&choices), &searched, floor);
+        let mut behind = following::follow_ups((now, &context.plan), &following::gains(&choices), &searched, floor);
         behind.retain(|target| is_open(&target) && context.site.options.limits.leaves(&target.function).is_none());
         if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
             break;

@@ -102,7 +102,7 @@ fn mood(summary: &Summary<'_>) -> &'static str {
         (0, _, 0) if fixed == 0 => "open",
         (0, 0, _) => "good",
         (0, _, _) => "open",
-        _ if fixed > 0 && summary.introduced == 0 => "open",
+        _ if fixed > 0 && summary.introduced == summary.outpaced => "open",
         _ => "bad",
     }
 }
@@ -140,10 +140,17 @@ fn details(summary: &Summary<'_>) -> Vec<String> {
         [] => {}
     }
     lines.push(scope);
-    if summary.introduced > 0 {
+    let slower = summary.introduced - summary.outpaced;
+    if slower > 0 {
         lines.push(format!(
             "{} violated only after tuning: the change that causes it must be reconsidered.",
-            format::count(summary.introduced, "cell")
+            format::count(slower, "cell")
+        ));
+    }
+    if summary.outpaced > 0 {
+        lines.push(format!(
+            "{} violated only after tuning by bounds that became faster: the calls themselves are no slower than before. More rounds or a larger budget may fix them, too.",
+            format::count(summary.outpaced, "cell")
         ));
     }
     if summary.unproven > 0 {

@@ -51,6 +51,25 @@ fn the_headline_says_what_is_not_certain() {
 }
 
 #[test]
+fn what_only_a_faster_bound_violates_is_told_from_what_became_slower() {
+    let mut report = fixture::holding();
+    let mut after = report.cells[0].before.clone();
+    after.verdict = Outcome::Violated;
+    report.cells[0].after = Some(after.clone());
+    let summary = Summary::of(&report);
+    assert_eq!((summary.introduced, summary.outpaced), (1, 1));
+    assert_eq!(
+        summary.headline(),
+        "0 violations before, 1 after (1 by bounds that became faster)"
+    );
+    after.seconds *= 1.5;
+    report.cells[0].after = Some(after);
+    let summary = Summary::of(&report);
+    assert_eq!((summary.introduced, summary.outpaced), (1, 0));
+    assert_eq!(summary.headline(), "0 violations before, 1 after");
+}
+
+#[test]
 fn the_headline_counts_targets() {
     let target = |before: &str, after: Option<&str>, attainable| TargetReport {
         target: "OV_SENDER".to_owned(),
