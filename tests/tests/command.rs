@@ -42,7 +42,6 @@ fn main() -> std::process::ExitCode {
         // With Open MPI alone, and little that rests on times.
         scripts,
         packaging,
-        install,
         slurm,
         pals,
         module_files,
@@ -51,6 +50,8 @@ fn main() -> std::process::ExitCode {
         check,
         // Those after this one need the builds for further libraries. The drop-in's tests run beside them, whose ranks compute.
         builds,
+        // Installs what is built, twice, and compares.
+        install,
         correctness,
         doctor,
         libraries,
