@@ -106,7 +106,9 @@ impl Foreseen<'_> {
             for way in ways.filter(|way| self.is_faster(*collective, way.part_bytes)) {
                 let cell = plan::split_cell(guideline, *collective, way.bytes, way.part_bytes);
                 let left = sizes[&way.bytes].median();
-                let right = self.in_parts(&cell.right, *collective).unwrap_or(left / way.predicted_ratio);
+                let right = self
+                    .in_parts(&cell.right, *collective)
+                    .unwrap_or(left / way.predicted_ratio);
                 found.extend(broken(cell, left, right));
             }
         }

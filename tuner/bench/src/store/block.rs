@@ -7,6 +7,7 @@ use kilter_protocol::plan::Item;
 use kilter_stats::sample::Sample;
 use rusqlite::{OptionalExtension as _, params};
 
+use super::cached::Cached as _;
 use super::{Run, StoreError, blob};
 
 /// Result of a block that was measured to its end.
@@ -77,7 +78,7 @@ impl Run {
         let found = self
             .store
             .connection
-            .query_row(
+            .row(
                 "SELECT launch, seconds, items_json FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3 AND state = 'done'",
                 params![self.id, key, block],
                 |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?, row.get::<_, String>(2)?)),
@@ -105,7 +106,7 @@ impl Run {
         let items: Option<String> = self
             .store
             .connection
-            .query_row(
+            .row(
                 "SELECT items_json FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3",
                 params![self.id, key, block],
                 |row| row.get(0),
@@ -173,7 +174,7 @@ impl Run {
     pub fn stored_failure(&self, key: &str, block: &str) -> Result<Option<StoredFailure>, StoreError> {
         self.store
             .connection
-            .query_row(
+            .row(
                 "SELECT state, detail FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3 AND state <> 'done'",
                 params![self.id, key, block],
                 |row| {
@@ -218,7 +219,7 @@ impl Run {
     pub fn forget_failures(&self, key: &str) -> Result<usize, StoreError> {
         self.store
             .connection
-            .execute(
+            .change(
                 "DELETE FROM blocks WHERE run = ?1 AND key = (SELECT id FROM texts WHERE text = ?2) AND state <> 'done'",
                 params![self.id, key],
             )
@@ -229,7 +230,7 @@ impl Run {
     pub fn end_is_known(&self, key: &str, block: &str) -> Result<bool, StoreError> {
         self.store
             .connection
-            .query_row(
+            .row(
                 "SELECT count(*) FROM blocks_view JOIN launches ON launches.id = end_launch
                  WHERE blocks_view.run = ?1 AND blocks_view.key = ?2 AND block = ?3 AND launches.end_json IS NOT NULL",
                 params![self.id, key, block],

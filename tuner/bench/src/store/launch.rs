@@ -8,6 +8,7 @@ use kilter_protocol::plan::Item;
 use kilter_protocol::report::Event;
 use rusqlite::{Connection, params};
 
+use super::cached::Cached as _;
 use super::{Inner, Run, StoreError, blob, intern, now};
 
 /// Interval at which heartbeats are written. They show only that the job lives, and every write disturbs the
@@ -65,7 +66,7 @@ impl Run {
     pub fn next_attempt(&self, key: &str) -> Result<u32, StoreError> {
         self.store
             .connection
-            .query_row(
+            .row(
                 "SELECT coalesce(max(attempt), 0) + 1 FROM launches WHERE run = ?1 AND key = ?2",
                 params![self.id, key],
                 |row| row.get(0),
@@ -85,7 +86,7 @@ impl Run {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         self.store
             .connection
-            .execute(
+            .change(
                 "INSERT INTO launches (run, key, attempt, instance, tag, command_line, plan_path, report_path, log_path, started)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 params![
@@ -158,7 +159,7 @@ impl LaunchRecord {
     pub(super) fn note(&self, column: &'static str, value: impl rusqlite::ToSql) -> Result<(), StoreError> {
         self.store
             .connection
-            .execute(
+            .change(
                 &format!("UPDATE launches SET {column} = ?2 WHERE id = ?1"),
                 params![self.id, value],
             )
@@ -185,7 +186,7 @@ impl LaunchRecord {
         let connection = &self.store.connection;
         // A savepoint is a transaction of its own where none is open, and a part of one that is: see [`LaunchRecord::together`].
         let stored = (|| {
-            connection.execute_batch("SAVEPOINT line")?;
+            connection.change("SAVEPOINT line", [])?;
             self.write(connection, event, items, measured)?;
             connection
                 .prepare_cached(
@@ -197,7 +198,7 @@ impl LaunchRecord {
                     position.line.cast_signed(),
                     seconds
                 ])?;
-            connection.execute_batch("RELEASE line")
+            connection.change("RELEASE line", [])
         })();
         if let Err(error) = stored {
             // The line is undone as a whole. If even this fails, closing the connection undoes it.
@@ -230,14 +231,14 @@ impl LaunchRecord {
         measured: bool,
     ) -> Result<(), rusqlite::Error> {
         let note = |block: &str, item: &str, kind: &str, detail: &str| {
-            transaction.execute(
+            transaction.change(
                 "INSERT INTO item_notes (launch, block, item, kind, detail, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 params![self.id, block, item, kind, detail, now()],
             )
         };
         match event {
             Event::Start(start) => {
-                transaction.execute(
+                transaction.change(
                     "UPDATE launches SET start_json = ?2 WHERE id = ?1",
                     params![self.id, to_json(start)],
                 )?;
@@ -248,19 +249,19 @@ impl LaunchRecord {
                         hosts.push(host);
                     }
                 }
-                transaction.execute(
+                transaction.change(
                     "UPDATE runs SET library_string = ?2, hosts = ?3 WHERE id = ?1 AND library_string IS NULL",
                     params![self.run, start.library, to_json(&hosts)],
                 )?;
             }
             Event::Noise { seconds } => {
-                transaction.execute(
+                transaction.change(
                     "UPDATE launches SET noise = ?2 WHERE id = ?1",
                     params![self.id, blob::encode(seconds)],
                 )?;
             }
             Event::End(end) => {
-                transaction.execute(
+                transaction.change(
                     "UPDATE launches SET end_json = ?2 WHERE id = ?1",
                     params![self.id, to_json(end)],
                 )?;
@@ -300,7 +301,7 @@ impl LaunchRecord {
                 self.write_block(transaction, block, items, ("done", *seconds, ""))?;
             }
             Event::BlockEnd { block, .. } => {
-                transaction.execute(
+                transaction.change(
                     "UPDATE blocks SET end_launch = ?4 WHERE run = ?1
                      AND key = (SELECT id FROM texts WHERE text = ?2) AND block = (SELECT id FROM texts WHERE text = ?3)",
                     params![self.run, self.key, block, self.id],
@@ -332,7 +333,7 @@ impl LaunchRecord {
         items: &[Item],
         (state, seconds, detail): (&str, f64, &str),
     ) -> Result<(), rusqlite::Error> {
-        transaction.execute(
+        transaction.change(
             "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items, detail, time)
              VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
@@ -355,7 +356,7 @@ impl LaunchRecord {
         let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
         self.store
             .connection
-            .execute(
+            .change(
                 "UPDATE launches SET ended = ?2, outcome = ?3, seconds = ?4 WHERE id = ?1",
                 params![self.id, now(), outcome, seconds],
             )

@@ -11,6 +11,7 @@
 mod allocation;
 mod blob;
 mod block;
+mod cached;
 mod compact;
 mod guarded;
 mod intern;

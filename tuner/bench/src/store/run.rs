@@ -5,6 +5,7 @@ use std::rc::Rc;
 use kilter_protocol::report::{End, Start};
 use rusqlite::{OptionalExtension as _, params};
 
+use super::cached::Cached as _;
 use super::{Inner, StoreError, blob, now};
 
 /// A run in the database.
@@ -26,7 +27,7 @@ impl Run {
     pub(super) fn resume(store: &Rc<Inner>, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         let unfinished = store
             .connection
-            .query_row(
+            .row(
                 "SELECT id, seed, started FROM runs WHERE finished IS NULL
                  AND id = (SELECT max(id) FROM runs WHERE fingerprint = ?1)",
                 [fingerprint],
@@ -45,7 +46,7 @@ impl Run {
 
     /// The newest run with this fingerprint, finished or not.
     pub(super) fn newest_of(store: &Rc<Inner>, fingerprint: &str) -> Result<Option<Run>, StoreError> {
-        let found = store.connection.query_row(
+        let found = store.connection.row(
             "SELECT id, seed, started FROM runs WHERE fingerprint = ?1 ORDER BY id DESC LIMIT 1",
             [fingerprint],
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, f64>(2)?)),
@@ -72,7 +73,7 @@ impl Run {
         let started_unix_seconds = now();
         store
             .connection
-            .execute(
+            .change(
                 "INSERT INTO runs (fingerprint, seed, command_line, library, ranks, started) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 params![fingerprint, seed.cast_signed(), command_line, library, ranks as i64, started_unix_seconds],
             )
@@ -91,7 +92,7 @@ impl Run {
     pub fn finish(&self) -> Result<(), StoreError> {
         self.store
             .connection
-            .execute("UPDATE runs SET finished = ?2 WHERE id = ?1", params![self.id, now()])
+            .change("UPDATE runs SET finished = ?2 WHERE id = ?1", params![self.id, now()])
             .map_err(self.store.context("finish the run"))?;
         Ok(())
     }
@@ -121,7 +122,7 @@ impl Run {
         let sql = "SELECT count(*), coalesce(sum(seconds), 0.0) FROM launches WHERE run = ?1 AND substr(key, 1, length(?2)) = ?2";
         self.store
             .connection
-            .query_row(sql, params![self.id, prefix], |row| {
+            .row(sql, params![self.id, prefix], |row| {
                 Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?))
             })
             .map_err(self.store.context("count launches"))
@@ -182,7 +183,7 @@ impl Run {
     fn newest<T: rusqlite::types::FromSql>(&self, sql: &'static str, key: &str) -> Result<Option<T>, StoreError> {
         self.store
             .connection
-            .query_row(sql, params![self.id, key], |row| row.get(0))
+            .row(sql, params![self.id, key], |row| row.get(0))
             .optional()
             .map_err(self.store.context("read about a launch"))
     }
@@ -190,7 +191,7 @@ impl Run {
     fn scalar<T: rusqlite::types::FromSql>(&self, sql: &'static str) -> Result<T, StoreError> {
         self.store
             .connection
-            .query_row(sql, [self.id], |row| row.get(0))
+            .row(sql, [self.id], |row| row.get(0))
             .map_err(self.store.context("sum up the run"))
     }
 

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction};
 
+use super::cached::STATEMENTS;
 use super::{BUSY_TIMEOUT, StoreError, compact};
 
 /// Marks the file as ours (`PRAGMA application_id`): "Kltr".
@@ -86,6 +88,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     connection
         .pragma_update(None, "foreign_keys", true)
         .map_err(error("switch foreign keys on"))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // A plan that followed from the values asked for would be made anew for each.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(error("keep its plans of statements"))?;
     let had_data = version > 0 && version < SCHEMA_VERSION;
     for (done, migration) in MIGRATIONS
         .iter()

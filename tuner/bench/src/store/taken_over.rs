@@ -2,6 +2,7 @@
 
 use rusqlite::params;
 
+use super::cached::Cached as _;
 use super::{LaunchRecord, Run, StoreError};
 
 /// Stock of an interrupted run.
@@ -28,20 +29,20 @@ impl Run {
         // Failures, too: a job that hung beside a compilation may not hang alone.
         let beside = "run = ?1 AND launch IN (SELECT id FROM launches WHERE run = ?1 AND other_cores > ?2)";
         let other_cores: Option<f64> = connection
-            .query_row(
+            .row(
                 "SELECT max(other_cores) FROM launches WHERE run = ?1 AND other_cores > ?2 AND id IN (SELECT launch FROM blocks WHERE run = ?1)",
                 params![self.id, most_cores],
                 |row| row.get(0),
             )
             .map_err(context())?;
         let again = connection
-            .execute(
+            .change(
                 &format!("DELETE FROM blocks WHERE {beside}"),
                 params![self.id, most_cores],
             )
             .map_err(context())?;
         let (launches, blocks, seconds) = connection
-            .query_row(
+            .row(
                 "SELECT count(*), coalesce(sum(number), 0), coalesce(sum(seconds), 0.0) FROM
                      (SELECT launches.seconds AS seconds, count(*) AS number FROM blocks JOIN launches ON launches.id = launch
                       WHERE blocks.run = ?1 AND state = 'done' GROUP BY launch)",
@@ -62,12 +63,9 @@ impl Run {
     /// it was more than `most_cores`.
     pub fn other_load(&self, most_cores: f64) -> Result<(f64, usize), StoreError> {
         let sql = "SELECT coalesce(max(other_cores), 0.0), count(CASE WHEN other_cores > ?2 THEN 1 END) FROM launches WHERE run = ?1";
-        let row = self
-            .store
-            .connection
-            .query_row(sql, params![self.id, most_cores], |row| {
-                Ok((row.get::<_, f64>(0)?, row.get::<_, i64>(1)?))
-            });
+        let row = self.store.connection.row(sql, params![self.id, most_cores], |row| {
+            Ok((row.get::<_, f64>(0)?, row.get::<_, i64>(1)?))
+        });
         let (most, count) = row.map_err(self.store.context("read what else ran"))?;
         Ok((most, usize::try_from(count).unwrap_or(0)))
     }
@@ -80,7 +78,7 @@ impl Run {
         let count = self
             .store
             .connection
-            .query_row(sql, [self.id], |row| row.get::<_, i64>(0))
+            .row(sql, [self.id], |row| row.get::<_, i64>(0))
             .map_err(self.store.context("count the launches that did not start"))?;
         Ok(usize::try_from(count).unwrap_or(0))
     }
