@@ -9,6 +9,7 @@ mod batch;
 mod benchmark;
 mod check;
 mod compare;
+mod config;
 mod detect;
 mod explain;
 mod generate;
@@ -34,6 +35,7 @@ pub use batch::Batch;
 pub use benchmark::Benchmark;
 pub use check::Check;
 pub use compare::{Compare, CompareFormat, Stage};
+pub use config::Config;
 pub use detect::{Detect, DetectFormat};
 pub use explain::Explain;
 pub use generate::Generate;
@@ -166,6 +168,11 @@ pub enum Command {
     ///
     /// Exit status: 0 every rate is as promised, 1 one is not.
     ValidateStatistics(ValidateStatistics),
+    /// Print the defaults of options that files `kilter.toml` set, or all options of a command, and where each is from.
+    ///
+    /// Read are /etc/kilter/kilter.toml, PREFIX/etc/kilter/kilter.toml of an installation and ~/.config/kilter/kilter.toml, of which the later one
+    /// wins; KILTER_CONFIG names the only one. Exit status: 0 done, 2 a file that cannot be followed.
+    Config(Config),
     /// Print a batch script that runs a kilter command in an allocation.
     Batch(Batch),
     /// Write manual pages and completions of shells below a prefix; `scripts/install` calls it.

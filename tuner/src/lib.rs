@@ -4,6 +4,7 @@ pub mod benchmark;
 pub mod carriers;
 pub mod cli;
 pub mod commands;
+pub mod defaults;
 pub mod doctor;
 pub mod guard;
 pub mod launcher;

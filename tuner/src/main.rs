@@ -2,11 +2,15 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
     kilter_bench::budget::begin_command();
-    let cli = kilter::cli::Cli::parse();
+    let (cli, defaults) = match kilter::defaults::parse(std::env::args_os().collect()) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            eprintln!("kilter: {error}");
+            return ExitCode::from(2);
+        }
+    };
     kilter::logging::start(cli.verbosity());
     match kilter::commands::run(cli) {
         Ok(status) => status.into(),
@@ -15,6 +19,9 @@ fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             eprintln!("kilter: {error:#}");
+            for one in defaults {
+                eprintln!("kilter: --{} {} is from {}", one.key, one.values.join(" "), one.origin);
+            }
             ExitCode::from(2)
         }
     }

@@ -6,6 +6,7 @@ mod batch;
 mod benchmark;
 pub(crate) mod check;
 mod compare;
+mod config;
 mod detect;
 mod doctor;
 mod dry_run;
@@ -91,6 +92,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Doctor(typed) => doctor::run(typed),
         Command::List(typed) => list::run(&typed),
         Command::Explain(typed) => explain::run(&typed),
+        Command::Config(typed) => config::run(&typed),
         Command::Batch(typed) => batch::run(&typed),
         Command::Generate(typed) => generate::run(&typed),
         Command::Apply(typed) => apply::run(&typed),
