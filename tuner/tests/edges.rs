@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-algorithms", &[]),
     ("kilter-protocol", &["kilter-algorithms"]),
     ("kilter-profile", &["kilter-algorithms", "kilter-protocol"]),
+    ("kilter-online", &["kilter-profile"]),
     // The tuner. It never links MPI.
     ("kilter-render", &[]),
     ("kilter-stats", &[]),

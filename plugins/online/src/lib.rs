@@ -1,0 +1,48 @@
+//! Selection of collectives in a running job: what is tried when, and when a choice is made, within a stated budget.
+//!
+//! A [`Site`] is one communicator layout, one collective and one class of sizes. All ranks of a communicator keep the same
+//! site: [`Site::step`] is a function of the calls so far and of what was adopted, which is the same on all of them. No rank sends
+//! anything here; the caller carries [`Site::gives`] to the other ranks by one reduction with MAX, and hands the result to
+//! [`Site::adopt`]. The method and its bound are told in `docs/method/online.md`.
+//!
+//! * [`Settings`]: the budget, as typed and checked.
+//! * [`Site`]: the state machine.
+//! * [`knowledge`]: what jobs learnt, as a file for each layout.
+
+pub mod knowledge;
+mod settings;
+mod site;
+
+pub use settings::{Settings, SettingsError};
+pub use site::Site;
+
+/// One of the implementations that a site may run. Arm 0 is the library's own collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Arm(pub u16);
+
+impl Arm {
+    /// The library's own collective.
+    pub const DEFAULT: Arm = Arm(0);
+}
+
+/// What is done in one call: the same on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Implementation to run. Where it is not legal for this very call, the default runs and [`Site::timed`] is not called.
+    pub arm: Arm,
+    /// True if the call is timed: [`Site::timed`] follows it.
+    pub timed: bool,
+    /// What is done before the call.
+    pub before: Act,
+}
+
+/// Act before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// None.
+    Nothing,
+    /// Begin the exchange of the epoch that ended: [`Site::gives`] is reduced with MAX over the ranks.
+    Exchange,
+    /// Wait for the exchange, then call [`Site::adopt`].
+    Adopt,
+}
