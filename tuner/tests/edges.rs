@@ -160,6 +160,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-algorithms",
             "kilter-host",
             "kilter-mpi",
+            "kilter-online",
             "kilter-profile",
             "kilter-protocol",
         ],

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use kilter_mpi::presence::{self, Library, Presence};
 use kilter_mpi::{Real, constants, info};
 
+use crate::online;
 use crate::warning::warn;
 
 type Argv = *mut *mut *mut c_char;
@@ -53,6 +54,10 @@ fn ask() {
         NOT
     };
     FOUND.store(found, Ordering::Release);
+    if found == EVERYWHERE {
+        // SAFETY: MPI was just initialised, and all ranks have found the same.
+        unsafe { online::at_begin(rank) };
+    }
 }
 
 /// Exports a function under both names, which asks when the next one of the same name has returned: the library's, or that of another preloaded

@@ -18,7 +18,7 @@ use crate::communicator::{self, Known, State, Tables};
 use crate::describe::{describe, early};
 use crate::device;
 use crate::given::{Given, Number};
-use crate::prepared::Prepared;
+use crate::prepared::{OfSite, Prepared};
 use crate::rules::{Action, Implementation};
 use crate::start;
 use crate::started::{Mode, Started};
@@ -35,7 +35,7 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
     }
     // SAFETY: `comm` is valid, and all its ranks make the call, by this function's contract.
     match unsafe { communicator::look_up(comm, started) } {
-        Known::Ruled(state) => state.table.has(collective).then_some((state, started)),
+        Known::Ruled(state) => state.looks_at(collective).then_some((state, started)),
         Known::Pass | Known::Private => None,
     }
 }
@@ -67,7 +67,7 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     // A copy, so that only this path writes the arguments to memory.
     let stored = given;
     // SAFETY: `stored` is a copy of the valid call's arguments; all ranks decide alike, so all come here.
-    unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
+    unsafe { carry_out::<F, N, D>(state, started, &stored, found, None) }
 }
 
 /// Carries the call out as the one before. Returns the code that the call is to return; `None`: the library shall do it.
@@ -75,7 +75,7 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
 /// # Safety
 /// `prepared` is what [`crate::prepared::PreparedCalls::find`] found on this state for a call with these addresses, made by all ranks.
 #[inline(never)]
-unsafe fn again(
+pub(crate) unsafe fn again(
     state: &State,
     started: &Started,
     prepared: *mut Prepared,
@@ -95,16 +95,17 @@ unsafe fn again(
 }
 
 /// Makes the call with `action`, the implementation that the profile names for this total volume. First decides the rest: the implementation's
-/// needs, the mode, and whether buffers lie on the host. `None` leaves the call to the library.
+/// needs, the mode, and whether buffers lie on the host. `None` leaves the call to the library. `arm` is the one of a site that asks for it.
 ///
 /// # Safety
 /// As for [`replace`].
 #[inline(never)]
-unsafe fn carry_out<F: Function, N: Number, D: Number>(
+pub(crate) unsafe fn carry_out<F: Function, N: Number, D: Number>(
     state: &State,
     started: &'static Started,
     given: &Given<N, D>,
     (bytes, action): (u64, &Action),
+    arm: Option<OfSite>,
 ) -> Option<c_int> {
     let collective = F::COLLECTIVE;
     // Held until the implementation has returned: no other collective may be under way on this communicator.
@@ -161,7 +162,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         // A call whose buffers must be checked for GPU memory is not prepared: each call asks anew.
         if !state.asks_device {
             // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
-            unsafe { state.prepared.put(collective, &arguments, context, implementation) };
+            unsafe { state.prepared.put(collective, &arguments, context, implementation, arm) };
         }
         return Some(0);
     }

@@ -278,7 +278,10 @@ mod tests {
             answered_ns: 1200,
         };
         assert_eq!((question.round_trip_ns(), question.offset_ns()), (200, 4000));
-        let behind = Question { theirs_ns: 100, ..question };
+        let behind = Question {
+            theirs_ns: 100,
+            ..question
+        };
         assert_eq!(behind.offset_ns(), -1000);
     }
 }

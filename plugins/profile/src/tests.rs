@@ -23,6 +23,7 @@ fn profile(rules: Vec<Rule>) -> Profile {
         library: "Open MPI 4.1.4".to_owned(),
         plugins: vec!["libkilter_collectives.so".to_owned()],
         rules,
+        online: Vec::new(),
     }
 }
 

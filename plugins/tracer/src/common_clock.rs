@@ -83,6 +83,10 @@ impl CommonClock {
         let comm = self.private.as_ref()?.0;
         // SAFETY: by this function's contract; the communicator is the tracer's own.
         let question = unsafe { self.tree.compare(comm) }?;
-        Some(Reading::new(question.asked_ns, question.theirs_ns, question.answered_ns))
+        Some(Reading::new(
+            question.asked_ns,
+            question.theirs_ns,
+            question.answered_ns,
+        ))
     }
 }
