@@ -9,9 +9,16 @@
 //! * [`Site`]: the state machine.
 //! * [`knowledge`]: what jobs learnt, as a file for each layout.
 
+mod account;
+mod epoch;
+mod evidence;
+mod exploration;
 pub mod knowledge;
+mod order;
+mod record;
 mod settings;
 mod site;
+mod span;
 
 pub use settings::{Settings, SettingsError};
 pub use site::Site;
@@ -34,6 +41,21 @@ pub struct Step {
     pub timed: bool,
     /// What is done before the call.
     pub before: Act,
+}
+
+/// What selection at a site cost: times in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Time that the untouched library would have taken for the calls that are accounted for, by the default's own measured time.
+    pub default_ns: i64,
+    /// Time beyond that; below zero if the site is ahead.
+    pub behind_ns: i64,
+    /// Time that may still be lost: below zero if the bound is broken.
+    pub slack_ns: i64,
+    /// Epochs so far.
+    pub epochs: u32,
+    /// Explorations that began anew, since what was watched had changed.
+    pub restarts: u32,
 }
 
 /// Act before a call.

@@ -1,0 +1,83 @@
+//! What a site remembers of an arm for the whole job, and what it expects of its next calls.
+
+use crate::epoch::Batch;
+use crate::knowledge::Seen;
+
+/// An arm that was never timed may cost this many times the default: what its first calls may spend is laid aside.
+const UNSEEN: i128 = 10;
+
+/// An arm, as far as it was timed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Counted time of a call in the mean, and the dearest call, of the last epoch that timed the arm.
+    latest: Option<(u64, u64)>,
+    /// True once this job timed it: first calls make connections.
+    pub(crate) is_warm: bool,
+    /// What this job saw.
+    pub(crate) seen: Seen,
+}
+
+impl Record {
+    /// An arm of which an earlier job knew that.
+    pub(crate) fn known(seen: &Seen) -> Record {
+        let mean = seen.counted_ns / seen.calls.max(1);
+        Record {
+            latest: (seen.calls > 0).then_some((mean, mean)),
+            ..Record::default()
+        }
+    }
+
+    pub(crate) fn add(&mut self, batch: &Batch) {
+        self.latest = Some((batch.mean(), batch.worst));
+        self.is_warm = true;
+        self.seen.calls += batch.calls;
+        self.seen.counted_ns = self.seen.counted_ns.saturating_add(batch.counted);
+        self.seen.median_ns = batch.median;
+    }
+
+    /// Counted time of a call, as last seen.
+    pub(crate) fn mean(&self) -> Option<u64> {
+        self.latest.map(|(mean, _)| mean)
+    }
+
+    /// Time beyond the default's that a call takes, as last seen.
+    pub(crate) fn excess(&self, default_ns: u64) -> Option<i128> {
+        self.mean().map(|mean| i128::from(mean) - i128::from(default_ns))
+    }
+
+    /// Time that is laid aside for so many calls: twice what they took beyond the default last time, and once their dearest call.
+    pub(crate) fn reserve(&self, calls: u64, default_ns: u64) -> i128 {
+        let default = i128::from(default_ns);
+        match self.latest {
+            None => i128::from(calls) * (UNSEEN - 1) * default,
+            Some((mean, worst)) => {
+                let beyond = |ns: u64| (i128::from(ns) - default).max(0);
+                2 * i128::from(calls) * beyond(mean) + beyond(worst)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_laid_aside_follows_the_last_batch() {
+        let mut record = Record::default();
+        assert_eq!(record.reserve(1, 100), 900);
+        let batch = Batch {
+            calls: 4,
+            counted: 600,
+            median: 140,
+            worst: 200,
+        };
+        record.add(&batch);
+        assert_eq!(record.reserve(8, 100), 2 * 8 * 50 + 100);
+        assert_eq!(record.reserve(8, 500), 0, "it is faster");
+        assert_eq!((record.excess(100), record.seen.calls, record.seen.counted_ns), (Some(50), 4, 600));
+        let known = Record::known(&record.seen);
+        assert_eq!((known.mean(), known.is_warm, known.seen.calls), (Some(150), false, 0));
+        assert_eq!(Record::known(&Seen::default()).mean(), None);
+    }
+}
