@@ -75,7 +75,10 @@ mod tests {
         record.add(&batch);
         assert_eq!(record.reserve(8, 100), 2 * 8 * 50 + 100);
         assert_eq!(record.reserve(8, 500), 0, "it is faster");
-        assert_eq!((record.excess(100), record.seen.calls, record.seen.counted_ns), (Some(50), 4, 600));
+        assert_eq!(
+            (record.excess(100), record.seen.calls, record.seen.counted_ns),
+            (Some(50), 4, 600)
+        );
         let known = Record::known(&record.seen);
         assert_eq!((known.mean(), known.is_warm, known.seen.calls), (Some(150), false, 0));
         assert_eq!(Record::known(&Seen::default()).mean(), None);

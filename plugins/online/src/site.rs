@@ -87,7 +87,9 @@ impl Site {
             ratios: None,
             doubts: 0,
             account: Account::new(settings.alpha_ppm(), settings.constant_ns),
-            records: (0..arms).map(|arm| seen(arm).map_or_else(Record::default, Record::known)).collect(),
+            records: (0..arms)
+                .map(|arm| seen(arm).map_or_else(Record::default, Record::known))
+                .collect(),
             slots: Vec::new(),
             gives: vec![VOID; 2 * settings.epoch_calls as usize],
             epochs: 0,
@@ -156,7 +158,11 @@ impl Site {
                 let is_changed = incumbent != self.incumbent;
                 self.incumbent = incumbent;
                 self.ratios = ratios;
-                self.doubts = if is_changed || !doubt.of_incumbent { 0 } else { self.doubts + 1 };
+                self.doubts = if is_changed || !doubt.of_incumbent {
+                    0
+                } else {
+                    self.doubts + 1
+                };
                 if self.doubts >= DOUBTS {
                     self.restart(&epoch);
                 }
@@ -174,7 +180,11 @@ impl Site {
                     }
                 } else {
                     // A doubt that was not confirmed is no reason to look less often.
-                    let next = if self.doubts > 0 { interval } else { interval.saturating_mul(2) };
+                    let next = if self.doubts > 0 {
+                        interval
+                    } else {
+                        interval.saturating_mul(2)
+                    };
                     self.doubts = 0;
                     self.watch(next);
                 }
@@ -285,7 +295,9 @@ impl Site {
                 }
             }
         };
-        let arms = arms.unwrap_or_else(|| Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls));
+        let arms = arms.unwrap_or_else(|| {
+            Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls)
+        });
         self.slots = order::slots(&arms, u64::from(self.epochs));
         self.gives.fill(VOID);
         self.phase = Phase::Timing(0);
@@ -322,9 +334,11 @@ impl Site {
             let Some(batch) = epoch.batch(arm) else { continue };
             let beyond = i128::from(batch.counted) - i128::from(batch.calls) * i128::from(default_ns);
             // Luck of an arm of which nothing is shown pays for nothing.
-            self.account.charge(if arm == self.incumbent { beyond } else { beyond.max(0) });
+            self.account
+                .charge(if arm == self.incumbent { beyond } else { beyond.max(0) });
         }
-        self.account.calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
+        self.account
+            .calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
         if self.running != 0
             && let Some(after) = self.records[usize::from(self.running)].excess(default_ns)
         {
@@ -373,7 +387,10 @@ impl Site {
         let slack = self.account.slack();
         let wait = match exploration.plan(&self.means(slack)) {
             Plan::Epoch(_) => 0,
-            Plan::Until(needed) => self.account.calls_until(needed, self.default_ns.unwrap_or(1)).min(LONGEST_WAIT),
+            Plan::Until(needed) => self
+                .account
+                .calls_until(needed, self.default_ns.unwrap_or(1))
+                .min(LONGEST_WAIT),
         };
         self.rest(wait, self.doubts > 0);
     }
@@ -424,7 +441,11 @@ impl Site {
         if self.incumbent == 0 {
             return BLOCKS_OF_WATCH;
         }
-        let paid = u32::try_from(self.account.slack() / self.risk()).unwrap_or(if self.account.slack() > 0 { u32::MAX } else { 1 });
+        let paid = u32::try_from(self.account.slack() / self.risk()).unwrap_or(if self.account.slack() > 0 {
+            u32::MAX
+        } else {
+            1
+        });
         paid.clamp(1, BLOCKS_OF_WATCH)
     }
 }

@@ -5,39 +5,70 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kilter_mpi::{MPI_Comm, MpiError};
+use kilter_online::Settings;
 use kilter_online::knowledge::{self, File, Layout};
 
 use crate::online::place::Account;
 use crate::online::tell;
+use crate::online::wanted::Wanted;
 use crate::warning::warn;
 
-/// By layout, what communicators that are gone have learnt in this process.
-static LEARNT: Mutex<BTreeMap<Layout, File>> = Mutex::new(BTreeMap::new());
-
-fn learnt() -> MutexGuard<'static, BTreeMap<Layout, File>> {
-    LEARNT.lock().unwrap_or_else(PoisonError::into_inner)
+/// What this process has seen of a layout.
+#[derive(Default)]
+struct Seen {
+    /// Communicators on which anything was tried.
+    communicators: u64,
+    /// What those that are gone have learnt.
+    learnt: Option<File>,
 }
 
-/// What is known of the layout of a communicator that is to be tried on: the same on all of its ranks, since its rank 0 reads it and tells the others.
-///
+static SEEN: Mutex<BTreeMap<Layout, Seen>> = Mutex::new(BTreeMap::new());
+
+fn seen() -> MutexGuard<'static, BTreeMap<Layout, Seen>> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the sites of a communicator begin with: the same on all of its ranks.
+pub(super) struct Shared {
+    /// What is known of its layout: its rank 0 reads it and tells the others.
+    pub(super) known: File,
+    /// The budget. A process that makes many communicators of one layout does not lose the constant on each: half as much on each further one, so
+    /// that it is at most twice the constant on all of them.
+    pub(super) settings: Settings,
+}
+
 /// # Safety
 /// All ranks of the communicator, a private one, make this call.
 pub(super) unsafe fn share(
     comm: MPI_Comm,
     is_first: bool,
     layout: &Layout,
-    directory: Option<&Path>,
-) -> Result<File, MpiError> {
+    wanted: &Wanted,
+) -> Result<Shared, MpiError> {
+    let before = {
+        let mut seen = seen();
+        let of_layout = seen.entry(layout.clone()).or_default();
+        of_layout.communicators += 1;
+        of_layout.communicators - 1
+    };
     let own = if is_first {
-        known(layout, directory).to_text()
+        known(layout, wanted.directory.as_deref()).to_text()
     } else {
         String::new()
     };
     // SAFETY: by this function's contract.
-    let text = unsafe { tell::from_first(comm, own.into_bytes()) }?;
+    let (text, most_before) = unsafe { tell::from_first(comm, own.into_bytes(), before) }?;
     let text = String::from_utf8_lossy(&text);
-    // It is the text of a file that rank 0 read: all ranks find the same mistakes in it, if any.
-    Ok(File::parse(&text, Path::new("what rank 0 has read")).unwrap_or_else(|_| File::empty(layout.clone())))
+    let mut settings = wanted.settings.clone();
+    settings.constant_ns = u32::try_from(most_before)
+        .ok()
+        .and_then(|halves| settings.constant_ns.checked_shr(halves))
+        .unwrap_or(0);
+    Ok(Shared {
+        // It is the text of a file that rank 0 read: all ranks find the same mistakes in it, if any.
+        known: File::parse(&text, Path::new("what rank 0 has read")).unwrap_or_else(|_| File::empty(layout.clone())),
+        settings,
+    })
 }
 
 /// What is known on this rank.
@@ -50,8 +81,8 @@ fn known(layout: &Layout, directory: Option<&Path>) -> File {
         warn(true, &format!("KILTER_ONLINE_DIR: {error}; what it knows is not used"));
         File::empty(layout.clone())
     });
-    if let Some(own) = learnt().get(layout) {
-        let _ = own; // file.join(own);
+    if let Some(own) = seen().get(layout).and_then(|seen| seen.learnt.as_ref()) {
+        file.join(own);
     }
     file
 }
@@ -61,17 +92,16 @@ pub(super) fn keep(layout: &Layout, account: &Account) {
     if !account.key.is_usual() {
         return;
     }
-    let mut learnt = learnt();
-    let file = learnt
-        .entry(layout.clone())
-        .or_insert_with(|| File::empty(layout.clone()));
+    let mut seen = seen();
+    let of_layout = seen.entry(layout.clone()).or_default();
+    let file = of_layout.learnt.get_or_insert_with(|| File::empty(layout.clone()));
     let Account { key, ids, learnt, .. } = account;
     file.learn(key.collective.name(), u32::from(key.class), ids, learnt);
 }
 
 /// Adds all that this process learnt to the files in the folder.
 pub(super) fn write(directory: &Path) {
-    for file in learnt().values() {
+    for file in seen().values().filter_map(|seen| seen.learnt.as_ref()) {
         if let Err(error) = knowledge::merge(directory, file) {
             warn(
                 true,

@@ -28,12 +28,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kilter_algorithms::Collective;
 use kilter_mpi::MPI_Comm;
 use kilter_online::Arm;
-use kilter_online::knowledge::{File, Layout};
+use kilter_online::knowledge::Layout;
 
 use crate::communicator::State;
 use crate::describe::bytes_of;
 use crate::given::{Given, Number};
 use crate::online::key::{Key, is_comparable};
+use crate::online::learnt::Shared;
 pub(crate) use crate::online::place::Place;
 pub(crate) use crate::online::world::{World, at_begin, found};
 use crate::prepared::{OfSite, Prepared};
@@ -45,7 +46,8 @@ use crate::started::{self, Started};
 pub(crate) struct Online {
     world: &'static World,
     layout: Layout,
-    known: OnceCell<File>,
+    /// What its sites begin with, once there is one.
+    shared: OnceCell<Shared>,
     /// Sites by collective; `None` where there is nothing to try.
     sites: [RefCell<Vec<(Key, Option<Rc<Place>>)>>; Collective::ALL.len()],
     /// Its number among those that live.
@@ -78,7 +80,7 @@ impl Online {
         Some(Online {
             world,
             layout: world.layout(comm)?,
-            known: OnceCell::new(),
+            shared: OnceCell::new(),
             sites: [const { RefCell::new(Vec::new()) }; Collective::ALL.len()],
             number: alive.0,
         })
@@ -125,21 +127,19 @@ impl Online {
         }
         // SAFETY: by this function's contract.
         let private = unsafe { state.private(started) }?;
-        if self.known.get().is_none() {
-            let directory = self.world.wanted.directory.as_deref();
+        if self.shared.get().is_none() {
             // SAFETY: by this function's contract; the private communicator has the same ranks in the same order.
-            let shared = unsafe { learnt::share(private.comm(), state.rank == 0, &self.layout, directory) };
-            let file = shared.unwrap_or_else(|error| {
+            let shared = unsafe { learnt::share(private.comm(), state.rank == 0, &self.layout, &self.world.wanted) };
+            let shared = shared.unwrap_or_else(|error| {
                 kilter_mpi::say(format_args!(
                     "error: what is known cannot be told: {error}; ending the job"
                 ));
                 // SAFETY: MPI is running.
                 unsafe { kilter_mpi::abort(state.comm, 1) }
             });
-            let _ = self.known.set(file);
+            let _ = self.shared.set(shared);
         }
-        let known = self.known.get()?;
-        let place = Place::new(key, &self.world.wanted.settings, actions, private, known);
+        let place = Place::new(key, actions, private, self.shared.get()?);
         Some(Some(Rc::new(place)))
     }
 

@@ -4,18 +4,19 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use kilter_online::knowledge::{Entry, File};
-use kilter_online::{Act, Settings, Site, Step};
+use kilter_online::knowledge::{DEFAULT, Entry};
+use kilter_online::{Act, Settings, Site, Spent, Step};
 
 use crate::online::exchange::Exchange;
 use crate::online::key::Key;
+use crate::online::learnt::Shared;
 use crate::private::Private;
 use crate::rules::{Action, Implementation};
 
 /// A site of a communicator. It lives as long as the communicator's state.
 pub(crate) struct Place {
     pub(crate) key: Key,
-    settings: &'static Settings,
+    settings: Settings,
     inner: RefCell<Inner>,
     /// Where the exchange is made: it must not go before that.
     _private: Arc<Private>,
@@ -27,7 +28,6 @@ struct Inner {
     /// What the arms run, but for arm 0, the library's own.
     actions: Vec<Rc<Action>>,
     calls: u64,
-    exchanges: u64,
 }
 
 /// What came of a site.
@@ -35,12 +35,9 @@ pub(crate) struct Account {
     pub(crate) key: Key,
     pub(crate) ids: Vec<String>,
     pub(crate) calls: u64,
-    pub(crate) exchanges: u64,
     pub(crate) learnt: Entry,
+    pub(crate) spent: Spent,
 }
-
-/// Id of the library's own in what is learnt.
-pub(crate) const DEFAULT: &str = "default";
 
 /// The ids of the arms.
 fn ids(actions: &[Rc<Action>]) -> Vec<String> {
@@ -53,25 +50,23 @@ fn arms(actions: &[Rc<Action>]) -> u16 {
 }
 
 impl Place {
-    /// A site where these actions are tried. `known` is what was known of the communicator's layout when the job began.
+    /// A site where these actions are tried.
     pub(super) fn new(
         key: Key,
-        settings: &'static Settings,
         actions: Vec<Rc<Action>>,
         private: Arc<Private>,
-        known: &File,
+        Shared { known, settings }: &Shared,
     ) -> Place {
         let entry = || known.entry(key.collective.name(), u32::from(key.class), &ids(&actions));
         let entry = key.is_usual().then(entry).flatten();
         Place {
             key,
-            settings,
+            settings: settings.clone(),
             inner: RefCell::new(Inner {
                 site: Site::new(settings, arms(&actions), entry.as_ref()),
                 exchange: Exchange::new(private.comm()),
                 actions,
                 calls: 0,
-                exchanges: 0,
             }),
             _private: private,
         }
@@ -123,7 +118,7 @@ impl Place {
         // SAFETY: all ranks have begun it by now, since all make this call.
         let _ = unsafe { inner.exchange.wait() };
         inner.actions.retain(is_other);
-        inner.site = Site::new(self.settings, arms(&inner.actions), None);
+        inner.site = Site::new(&self.settings, arms(&inner.actions), None);
     }
 
     /// Ends what is under way, and tells what came of it.
@@ -141,8 +136,8 @@ impl Place {
             key: self.key,
             ids: ids(&inner.actions),
             calls: inner.calls,
-            exchanges: inner.exchanges,
             learnt: inner.site.learnt(),
+            spent: inner.site.spent(),
         })
     }
 }
@@ -157,7 +152,6 @@ impl Inner {
             match act {
                 Act::Nothing => {}
                 Act::Exchange => {
-                    self.exchanges += 1;
                     self.exchange.begin(self.site.gives());
                     if at_once {
                         self.exchange.complete();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use kilter_algorithms::Collective;
-use kilter_online::knowledge::{Layout, Seen};
+use kilter_online::knowledge::{DEFAULT, Layout, Seen};
 
 use crate::online::place::Account;
 
@@ -14,7 +14,10 @@ struct Sum {
     bytes: (u64, u64),
     communicators: u64,
     calls: u64,
-    exchanges: u64,
+    epochs: u64,
+    restarts: u64,
+    /// Nanoseconds beyond what the default would have taken, as it was measured; below zero if that is less.
+    behind_ns: i64,
     /// By id: timed calls, their nanoseconds, and the communicators that settled on it.
     arms: BTreeMap<String, (u64, u64, u64)>,
 }
@@ -25,14 +28,22 @@ static SUMS: Mutex<BTreeMap<Kind, Sum>> = Mutex::new(BTreeMap::new());
 
 /// Adds what came of a site.
 pub(super) fn add(layout: &Layout, account: &Account) {
-    let Account { key, ids, learnt, .. } = account;
+    let Account {
+        key,
+        ids,
+        learnt,
+        spent,
+        ..
+    } = account;
     let mut sums = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
     let kind = (layout.clone(), key.collective, key.class, key.is_usual());
     let sum = sums.entry(kind).or_default();
     sum.bytes = key.bytes();
     sum.communicators += 1;
     sum.calls += account.calls;
-    sum.exchanges += account.exchanges;
+    sum.epochs += u64::from(spent.epochs);
+    sum.restarts += u64::from(spent.restarts);
+    sum.behind_ns = sum.behind_ns.saturating_add(spent.behind_ns);
     for (place, id) in ids.iter().enumerate() {
         let Seen { calls, counted_ns, .. } = learnt.arms.get(place).copied().unwrap_or_default();
         let arm = sum.arms.entry(id.clone()).or_default();
@@ -71,7 +82,7 @@ fn line(layout: &Layout, collective: Collective, is_usual: bool, sum: &Sum) -> S
     let begin = format!(
         "{collective}{bytes}{operator}, {ranks} ranks on {nodes}{on}: {}, {}",
         plural(sum.calls, "call"),
-        plural(sum.exchanges, "exchange"),
+        plural(sum.epochs, "epoch"),
     );
     format!("{begin}; {}", outcome(sum))
 }
@@ -82,7 +93,7 @@ fn outcome(sum: &Sum) -> String {
         let (calls, ns, _) = *sum.arms.get(id)?;
         (calls > 0).then(|| ns as f64 / calls as f64)
     };
-    let default = mean(super::place::DEFAULT);
+    let default = mean(DEFAULT);
     let settled: Vec<(&String, u64)> = sum
         .arms
         .iter()
@@ -99,23 +110,27 @@ fn outcome(sum: &Sum) -> String {
         } else {
             format!(" on {communicators}")
         };
-        let times = mean(id).zip(default).filter(|_| id != super::place::DEFAULT);
+        let times = mean(id).zip(default).filter(|_| id != DEFAULT);
         let times = times.map_or_else(String::new, |(own, default)| {
             format!(": {:.1} us, the default {:.1} us", own / 1e3, default / 1e3)
         });
         parts.push(format!("settled on {id}{on}{times}"));
     }
-    if let Some(default) = default {
-        // Arms that nobody settled on, against as many calls of the default.
-        let others = sum
-            .arms
-            .iter()
-            .filter(|(id, arm)| arm.2 == 0 && *id != super::place::DEFAULT);
-        let cost: f64 = others
-            .map(|(_, (calls, ns, _))| *ns as f64 - *calls as f64 * default)
-            .sum();
-        parts.push(format!("trying the others cost {:.2} ms", cost / 1e6));
+    if sum.restarts > 0 {
+        parts.push(format!(
+            "began anew {}",
+            if sum.restarts == 1 {
+                "once".to_owned()
+            } else {
+                format!("{} times", sum.restarts)
+            }
+        ));
     }
+    let (ms, side) = (
+        sum.behind_ns as f64 / 1e6,
+        if sum.behind_ns > 0 { "behind" } else { "ahead of" },
+    );
+    parts.push(format!("{:.2} ms {side} the default", ms.abs()));
     parts.join("; ")
 }
 
@@ -140,7 +155,9 @@ mod tests {
             bytes: (4096, 8191),
             communicators: 1,
             calls: 1000,
-            exchanges: 4,
+            epochs: 4,
+            restarts: 1,
+            behind_ns: -1_250_000,
             ..Sum::default()
         };
         let mut arm = |id: &str, calls, ns, settled| sum.arms.insert(id.to_owned(), (calls, ns, settled));
@@ -149,8 +166,8 @@ mod tests {
         arm("allreduce.other", 4, 800_000, 0);
         assert_eq!(
             line(&layout, Collective::Allreduce, true, &sum),
-            "allreduce of 4096 to 8191 bytes, 8 ranks on 1 node: 1000 calls, 4 exchanges; settled on allreduce.ring: 50.0 us, the default 100.0 us; \
-             trying the others cost 0.40 ms"
+            "allreduce of 4096 to 8191 bytes, 8 ranks on 1 node: 1000 calls, 4 epochs; settled on allreduce.ring: 50.0 us, the default 100.0 us; \
+             began anew once; 1.25 ms ahead of the default"
         );
         for arm in sum.arms.values_mut() {
             arm.2 = 0;

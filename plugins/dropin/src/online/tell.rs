@@ -30,22 +30,22 @@ pub(super) unsafe fn gather<const N: usize>(
     Ok(all)
 }
 
-/// The bytes of rank 0, of which the others give none.
+/// The bytes of rank 0, of which the others give none, and the largest of the numbers that the ranks give.
 ///
 /// # Safety
 /// All ranks of the intracommunicator make the same call.
-pub(super) unsafe fn from_first(comm: MPI_Comm, own: Vec<u8>) -> Result<Vec<u8>, MpiError> {
+pub(super) unsafe fn from_first(comm: MPI_Comm, own: Vec<u8>, number: u64) -> Result<(Vec<u8>, u64), MpiError> {
     static BCAST: Real = Real::new("PMPI_Bcast\0");
     type Bcast = unsafe extern "C" fn(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm) -> c_int;
     let mut bytes = own;
     // SAFETY: by this function's contract.
-    let [length] = unsafe { maxima(comm, [bytes.len() as u64]) }?;
+    let [length, largest] = unsafe { maxima(comm, [bytes.len() as u64, number]) }?;
     let count = c_int::try_from(length).map_err(|_| MpiError {
         operation: "PMPI_Bcast",
         code: constants::err_count(),
     })?;
     if count == 0 {
-        return Ok(bytes);
+        return Ok((bytes, largest));
     }
     bytes.resize(count as usize, 0);
     // SAFETY: this is the library's function of this name; so many bytes are there on each rank; collective by this function's contract.
@@ -54,5 +54,5 @@ pub(super) unsafe fn from_first(comm: MPI_Comm, own: Vec<u8>) -> Result<Vec<u8>,
         bcast(bytes.as_mut_ptr().cast(), count, constants::byte(), 0, comm)
     };
     MpiError::check("PMPI_Bcast", code)?;
-    Ok(bytes)
+    Ok((bytes, largest))
 }
