@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn slots(arms: &[(u16, u32)]) -> Vec<Slot> {
-        arms.iter().map(|(arm, block)| Slot { arm: *arm, block: *block }).collect()
+        arms.iter().map(|(arm, block)| Slot { arm: *arm, block: *block, is_late: false }).collect()
     }
 
     #[test]
