@@ -7,6 +7,8 @@ pub(crate) struct Account {
     constant: i128,
     behind: i128,
     default_time: i128,
+    /// Most that an epoch took beyond what had been laid aside for it.
+    surprise: i128,
 }
 
 impl Account {
@@ -16,6 +18,7 @@ impl Account {
             constant: i128::from(constant_ns),
             behind: 0,
             default_time: 0,
+            surprise: 0,
         }
     }
 
@@ -29,14 +32,24 @@ impl Account {
         self.behind += ns;
     }
 
+    /// Time that may be planned with: half of the constant is kept for surprises, or as much as the largest one took.
+    pub(crate) fn free(&self) -> i128 {
+        self.slack() - (self.constant / 2).max(self.surprise)
+    }
+
+    /// An epoch took so much beyond the default and had so much laid aside.
+    pub(crate) fn took(&mut self, ns: i128, reserve: i128) {
+        self.surprise = self.surprise.max(ns - reserve);
+    }
+
     /// Time that may still be lost: below zero if the bound is broken.
     pub(crate) fn slack(&self) -> i128 {
         self.constant + self.share(self.default_time) - self.behind
     }
 
-    /// Further calls of the default, each of so long, until the slack is that large.
-    pub(crate) fn calls_until(&self, slack: i128, default_ns: u64) -> u64 {
-        let lacking = (slack - self.slack()).max(0);
+    /// Further calls of the default, each of so long, until so much is free.
+    pub(crate) fn calls_until(&self, free: i128, default_ns: u64) -> u64 {
+        let lacking = (free - self.free()).max(0);
         let each = (i128::from(default_ns) * self.alpha_ppm).max(1);
         u64::try_from((lacking * 1_000_000).div_euclid(each) + 1).unwrap_or(u64::MAX)
     }

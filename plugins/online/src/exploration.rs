@@ -2,7 +2,7 @@
 
 use crate::epoch::Epoch;
 use crate::evidence::Evidence;
-use crate::record::Record;
+use crate::record::{Beside, Record};
 use crate::span::Span;
 
 /// A challenger that is not faster by this many thousandths gives up: less is not worth a change.
@@ -11,7 +11,11 @@ const RELEVANT_PERMILLE: u64 = 20;
 const MOST_PAIRS: u32 = 512;
 /// Calls that a challenger is asked for without a single one being timed.
 const MOST_UNHEARD: u32 = 7;
-/// A challenger gives up whose first pairs, so many, are all slower by so many times.
+/// Pairs after which sums say something: a challenger does not win before.
+const ENOUGH_FOR_MEANS: u32 = 40;
+/// A challenger gives up that is faster mostly and dearer in all, after so many pairs.
+const ENOUGH_OF_MEANS: u32 = 160;
+/// A challenger gives up that is slower by so many times in more than three quarters of its pairs, so many at least.
 const FAR_PAIRS: u32 = 3;
 const FAR_TIMES: u64 = 3;
 /// Chance of a wrong verdict in an exploration: one hundredth and a half, see `weight`.
@@ -57,7 +61,7 @@ struct Duel {
 pub(crate) enum Plan {
     /// An epoch of these arms, each in so many blocks.
     Epoch(Vec<(u16, u32)>),
-    /// No challenger can be paid before the slack is that large.
+    /// No challenger can be paid before so much is free.
     Until(i128),
 }
 
@@ -68,7 +72,7 @@ pub(crate) struct Means<'a> {
     pub(crate) incumbent: u16,
     /// The default's time for a call, once it is known.
     pub(crate) default_ns: Option<u64>,
-    pub(crate) slack: i128,
+    pub(crate) free: i128,
     pub(crate) epoch_calls: u32,
 }
 
@@ -106,6 +110,16 @@ impl Exploration {
 
     pub(crate) fn ratios(&self, arm: u16) -> Option<Span> {
         self.arms.get(usize::from(arm)).and_then(|arm| arm.ratios)
+    }
+
+    /// Counted times of an arm and of the default in the blocks that timed both, and their number.
+    pub(crate) fn beside_default(&self, arm: u16) -> Beside {
+        let duel = self.duel(arm, 0);
+        Beside {
+            own: duel.counted.0,
+            default: duel.counted.1,
+            calls: u64::from(duel.relevantly.trials()),
+        }
     }
 
     /// Takes what an epoch found. Arms that were timed for the first time in this job (`new`) are heard and not compared.
@@ -173,7 +187,7 @@ impl Exploration {
         }
     }
 
-    /// The next epoch. Challengers that were asked least come first; each gets twice as many calls as before, or as many as the slack pays.
+    /// The next epoch. Challengers that were asked least come first; each gets twice as many calls as before, or as many as can be paid.
     pub(crate) fn plan(&self, means: &Means) -> Plan {
         let Some(default_ns) = means.default_ns else {
             return Plan::Epoch(vec![(0, FIRST)]);
@@ -190,7 +204,7 @@ impl Exploration {
         open.sort_by_key(|arm| (self.arms[usize::from(*arm)].asked, *arm));
         let most = (means.epoch_calls / u32::try_from(fixed.len() + open.len()).unwrap_or(u32::MAX)).max(1);
         let reserve = |arm: u16, calls: u32| means.records[usize::from(arm)].reserve(u64::from(calls), default_ns);
-        let (mut left, mut chosen) = (means.slack, Vec::new());
+        let (mut left, mut chosen) = (means.free, Vec::new());
         for arm in &open {
             let mut calls = self.arms[usize::from(*arm)].size.min(most);
             while calls > 0 && reserve(*arm, calls) > left {
@@ -231,12 +245,14 @@ impl Exploration {
         let challenger = self.arms[usize::from(arm)];
         let duel = self.duel(arm, incumbent);
         let pairs = duel.faster.trials();
-        if duel.faster.shows_more(self.weight()) && duel.counted.0 <= duel.counted.1 {
+        let is_cheap = pairs >= ENOUGH_FOR_MEANS && duel.counted.0 <= duel.counted.1;
+        if is_cheap && duel.faster.shows_more(self.weight()) {
             return Outcome::Won;
         }
-        let is_far = pairs >= FAR_PAIRS && duel.far == pairs;
+        let is_far = pairs >= FAR_PAIRS && 4 * u64::from(duel.far) > 3 * u64::from(pairs);
+        let is_dear = pairs >= ENOUGH_OF_MEANS && duel.faster.shows_more(self.weight());
         let is_unheard = challenger.asked >= MOST_UNHEARD && challenger.heard == 0;
-        if duel.relevantly.shows_less(self.weight()) || is_far || is_unheard || duel.relevantly.trials() >= MOST_PAIRS {
+        if duel.relevantly.shows_less(self.weight()) || is_far || is_dear || is_unheard || duel.relevantly.trials() >= MOST_PAIRS {
             return Outcome::GaveUp;
         }
         Outcome::Open

@@ -234,7 +234,12 @@ impl File {
         self.add(&learnt, 0);
     }
 
-    /// Adds what another file knows, learnt at that time.
+    /// Adds what another file of the same layout knows.
+    pub fn join(&mut self, other: &File) {
+        self.add(other, 0);
+    }
+
+    /// Adds what another file knows, learnt at that time (or when it says itself, if that is later).
     pub(crate) fn add(&mut self, learnt: &File, when: u64) {
         for new in &learnt.rows {
             match self
@@ -243,7 +248,10 @@ impl File {
                 .find(|row| row.collective == new.collective && row.class == new.class)
             {
                 Some(row) => row.add(new, when),
-                None => self.rows.push(Row { when, ..new.clone() }),
+                None => self.rows.push(Row {
+                    when: when.max(new.when),
+                    ..new.clone()
+                }),
             }
         }
         if self.rows.len() > MOST_ROWS {
@@ -323,6 +331,6 @@ impl Row {
             self.settled = Some(settled);
         }
         self.jobs = self.jobs.saturating_add(new.jobs);
-        self.when = self.when.max(when);
+        self.when = self.when.max(when).max(new.when);
     }
 }

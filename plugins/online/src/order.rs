@@ -1,7 +1,7 @@
 //! The order of an epoch's timed calls: blocks with at most one call of each arm, shuffled alike on all ranks.
 //!
-//! Arms of one block are compared with each other, since they share the machine's mood. The order within a block is drawn, or an application
-//! whose calls alternate between two situations would give each arm one of them.
+//! Arms of one block are compared with each other, since they share the machine's mood. The order within a block is drawn, and so is whether a call that
+//! is not timed comes between: of two arms side by side in an application whose calls alternate, each would else always meet the other situation.
 
 /// A timed call of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub(crate) struct Slot {
     pub(crate) arm: u16,
     /// Block that it belongs to.
     pub(crate) block: u32,
+    /// True if a call comes before it that is not timed.
+    pub(crate) is_late: bool,
 }
 
 /// The slots of an epoch in which each arm takes part in so many blocks. Arms with fewer blocks are in the first ones.
@@ -20,11 +22,16 @@ pub(crate) fn slots(arms: &[(u16, u32)], seed: u64) -> Vec<Slot> {
     for block in 0..blocks {
         let first = slots.len();
         let members = arms.iter().filter(|(_, blocks)| block < *blocks);
-        slots.extend(members.map(|(arm, _)| Slot { arm: *arm, block }));
+        slots.extend(members.map(|(arm, _)| Slot {
+            arm: *arm,
+            block,
+            is_late: false,
+        }));
         for last in (first + 1..slots.len()).rev() {
             let width = (last - first + 1) as u64;
             slots.swap(last, first + (random.next() % width) as usize);
         }
+        slots[first..].iter_mut().for_each(|slot| slot.is_late = random.next() & 1 == 1);
     }
     slots
 }
@@ -63,6 +70,12 @@ mod tests {
             let expected: &[u16] = [&[0, 2, 5][..], &[0, 2], &[0, 2], &[0]][block as usize];
             assert_eq!(arms, expected);
         }
+    }
+
+    #[test]
+    fn half_of_the_calls_come_one_later() {
+        let late = slots(&[(0, 500), (1, 500)], 1).iter().filter(|slot| slot.is_late).count();
+        assert!((400..600).contains(&late), "{late} of 1000");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::epoch::{Epoch, VOID};
 use crate::exploration::{BLOCKS_OF_WATCH, Exploration, Means, Plan, permille};
 use crate::knowledge::Entry;
 use crate::order::{self, Slot};
-use crate::record::Record;
+use crate::record::{Beside, Record};
 use crate::span::Span;
 use crate::{Act, Arm, Settings, Spent, Step};
 
@@ -38,10 +38,14 @@ pub struct Site {
     levels: Option<Span>,
     /// The incumbent's medians over the default's, in thousandths, by epoch.
     ratios: Option<Span>,
+    /// The incumbent beside the default, lately.
+    beside: Beside,
     doubts: u32,
     account: Account,
     records: Vec<Record>,
     slots: Vec<Slot>,
+    /// Time laid aside for the epoch.
+    reserve: i128,
     gives: Vec<i64>,
     epochs: u32,
     restarts: u32,
@@ -54,8 +58,8 @@ pub struct Site {
 enum Phase {
     /// So many calls are left that are neither timed nor sent.
     Quiet(u64),
-    /// The next slot of the epoch.
-    Timing(usize),
+    /// The next slot of the epoch, and if the call before it that is not timed is over.
+    Timing(usize, bool),
     /// An exchange is under way, adopted after so many calls.
     UnderWay(u32),
     /// [`Site::adopt`] is due. Where it never comes, the site stays as it is.
@@ -85,12 +89,12 @@ impl Site {
             default_ns: None,
             levels: None,
             ratios: None,
+            beside: Beside::default(),
             doubts: 0,
             account: Account::new(settings.alpha_ppm(), settings.constant_ns),
-            records: (0..arms)
-                .map(|arm| seen(arm).map_or_else(Record::default, Record::known))
-                .collect(),
+            records: (0..arms).map(|arm| seen(arm).map_or_else(Record::default, Record::known)).collect(),
             slots: Vec::new(),
+            reserve: 0,
             gives: vec![VOID; 2 * settings.epoch_calls as usize],
             epochs: 0,
             restarts: 0,
@@ -119,7 +123,7 @@ impl Site {
     /// This rank's readings of the common clock before and after the call that was just made. Not called where the call did not run its
     /// arm; that must be so on all ranks.
     pub fn timed(&mut self, started_ns: i64, ended_ns: i64) {
-        if let Phase::Timing(next) = self.phase
+        if let Phase::Timing(next, _) = self.phase
             && let Some(slot) = next.checked_sub(1)
         {
             // Or a reading would look like a call that was not timed.
@@ -143,8 +147,8 @@ impl Site {
         let complete = if maxima.len() == self.gives.len() { maxima } else { &[] };
         let epoch = Epoch::new(&slots, complete);
         self.epochs = self.epochs.saturating_add(1);
-        let new = self.account_for(&epoch);
         let doubt = self.doubt(&epoch);
+        let new = self.account_for(&epoch, doubt.of_incumbent);
         if let (Some(default), true) = (epoch.batch(0), matches!(self.aim, Aim::Explore(_)))
             && default.calls >= ENOUGH
         {
@@ -156,13 +160,12 @@ impl Site {
                 let incumbent = exploration.judge(self.incumbent);
                 let ratios = exploration.ratios(incumbent);
                 let is_changed = incumbent != self.incumbent;
+                if is_changed {
+                    self.beside = exploration.beside_default(incumbent);
+                }
                 self.incumbent = incumbent;
                 self.ratios = ratios;
-                self.doubts = if is_changed || !doubt.of_incumbent {
-                    0
-                } else {
-                    self.doubts + 1
-                };
+                self.doubts = if is_changed || !doubt.of_incumbent { 0 } else { self.doubts + 1 };
                 if self.doubts >= DOUBTS {
                     self.restart(&epoch);
                 }
@@ -180,11 +183,7 @@ impl Site {
                     }
                 } else {
                     // A doubt that was not confirmed is no reason to look less often.
-                    let next = if self.doubts > 0 {
-                        interval
-                    } else {
-                        interval.saturating_mul(2)
-                    };
+                    let next = if self.doubts > 0 { interval } else { interval.saturating_mul(2) };
                     self.doubts = 0;
                     self.watch(next);
                 }
@@ -230,13 +229,18 @@ impl Site {
         let (Some(default), Some(chosen)) = (known.arms.first(), known.arms.get(usize::from(settled))) else {
             return;
         };
-        let (Some(default_ns), Some(_)) = (self.records[0].mean(), self.records[usize::from(settled)].mean()) else {
+        let (Some(default_ns), Some(chosen_ns)) = (self.records[0].mean(), self.records[usize::from(settled)].mean()) else {
             return;
         };
         self.default_ns = Some(default_ns.max(1));
         self.levels = Span::with(None, default.median_ns);
         self.incumbent = settled;
         self.ratios = Span::with(None, permille(chosen.median_ns, default.median_ns));
+        self.beside = Beside {
+            own: chosen_ns,
+            default: default_ns,
+            calls: 1,
+        };
         self.watch(FIRST_INTERVAL);
     }
 
@@ -254,9 +258,13 @@ impl Site {
             self.begin_epoch();
         }
         match self.phase {
-            Phase::Timing(next) => match self.slots.get(next) {
+            Phase::Timing(next, is_over) => match self.slots.get(next) {
+                Some(slot) if slot.is_late && !is_over => {
+                    self.phase = Phase::Timing(next, true);
+                    self.untimed(Act::Nothing)
+                }
                 Some(slot) => {
-                    self.phase = Phase::Timing(next + 1);
+                    self.phase = Phase::Timing(next + 1, false);
                     Step {
                         arm: Arm(slot.arm),
                         timed: true,
@@ -289,35 +297,35 @@ impl Site {
                 if self.running == 0 {
                     account.calls(self.untimed, self.default_ns.unwrap_or(0));
                 }
-                match exploration.plan(&self.means(account.slack())) {
+                match exploration.plan(&self.means(account.free())) {
                     Plan::Epoch(arms) => Some(arms),
                     Plan::Until(_) => None,
                 }
             }
         };
-        let arms = arms.unwrap_or_else(|| {
-            Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls)
-        });
+        let arms = arms.unwrap_or_else(|| Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls));
+        let default_ns = self.default_ns.unwrap_or(0);
+        let challengers = arms.iter().filter(|(arm, _)| *arm != 0 && *arm != self.incumbent);
+        self.reserve = challengers.map(|(arm, calls)| self.records[usize::from(*arm)].reserve(u64::from(*calls), default_ns)).sum();
         self.slots = order::slots(&arms, u64::from(self.epochs));
         self.gives.fill(VOID);
-        self.phase = Phase::Timing(0);
+        self.phase = Phase::Timing(0, false);
     }
 
-    fn means(&self, slack: i128) -> Means<'_> {
+    fn means(&self, free: i128) -> Means<'_> {
         Means {
             records: &self.records,
             incumbent: self.incumbent,
             default_ns: self.default_ns,
-            slack,
+            free,
             epoch_calls: self.epoch_calls,
         }
     }
 
     /// Puts an epoch, and the calls before it that were not timed, into the account. Says which arms it timed for the first time.
-    fn account_for(&mut self, epoch: &Epoch) -> Vec<bool> {
+    fn account_for(&mut self, epoch: &Epoch, is_doubted: bool) -> Vec<bool> {
         let measured = epoch.batch(0).map(|batch| batch.mean().max(1));
         let before = self.default_ns;
-        let excess_before = before.and_then(|ns| self.records[usize::from(self.running)].excess(ns));
         let mut new = vec![false; self.records.len()];
         for (arm, record) in self.records.iter_mut().enumerate() {
             if let Some(batch) = epoch.batch(u16::try_from(arm).unwrap_or(u16::MAX)) {
@@ -330,19 +338,30 @@ impl Site {
         };
         self.default_ns = Some(default_ns);
         self.account.calls(epoch.timed(), default_ns);
+        let mut challengers = 0;
         for arm in 1..u16::try_from(self.records.len()).unwrap_or(u16::MAX) {
             let Some(batch) = epoch.batch(arm) else { continue };
             let beyond = i128::from(batch.counted) - i128::from(batch.calls) * i128::from(default_ns);
-            // Luck of an arm of which nothing is shown pays for nothing.
-            self.account
-                .charge(if arm == self.incumbent { beyond } else { beyond.max(0) });
+            if arm == self.incumbent {
+                self.account.charge(beyond);
+            } else {
+                // Luck of an arm of which nothing is shown pays for nothing.
+                self.account.charge(beyond.max(0));
+                challengers += beyond.max(0);
+            }
         }
-        self.account
-            .calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
-        if self.running != 0
-            && let Some(after) = self.records[usize::from(self.running)].excess(default_ns)
+        self.account.took(challengers, self.reserve);
+        self.account.calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
+        let excess_before = self.beside.excess(before.unwrap_or(default_ns));
+        if self.incumbent != 0
+            && let (Some(own), Some(default)) = (epoch.batch(self.incumbent), epoch.batch(0))
         {
-            let each = excess_before.map_or(after, |before| before.max(after));
+            // An arm that has got slow is charged for that at once; luck of few calls is smoothed.
+            let earlier = if is_doubted { Beside::default() } else { self.beside };
+            self.beside = earlier.with(&own, &default);
+        }
+        if self.running != 0 {
+            let each = excess_before.max(self.beside.excess(default_ns));
             self.account.charge(i128::from(self.untimed) * each);
         }
         self.untimed = 0;
@@ -375,6 +394,7 @@ impl Site {
         self.aim = Aim::Explore(Exploration::new(u16::try_from(self.records.len()).unwrap_or(u16::MAX)));
         self.incumbent = 0;
         self.ratios = None;
+        self.beside = Beside::default();
         self.doubts = 0;
     }
 
@@ -384,13 +404,9 @@ impl Site {
             self.watch(FIRST_INTERVAL);
             return;
         }
-        let slack = self.account.slack();
-        let wait = match exploration.plan(&self.means(slack)) {
+        let wait = match exploration.plan(&self.means(self.account.free())) {
             Plan::Epoch(_) => 0,
-            Plan::Until(needed) => self
-                .account
-                .calls_until(needed, self.default_ns.unwrap_or(1))
-                .min(LONGEST_WAIT),
+            Plan::Until(needed) => self.account.calls_until(needed, self.default_ns.unwrap_or(1)).min(LONGEST_WAIT),
         };
         self.rest(wait, self.doubts > 0);
     }
@@ -419,7 +435,7 @@ impl Site {
             self.phase = Phase::Quiet(calls.min(unwatched));
         } else {
             let wait = self.account.calls_until(self.risk(), self.default_ns.unwrap_or(1));
-            let is_paid = self.account.slack() >= self.risk();
+            let is_paid = self.account.free() >= self.risk();
             self.phase = Phase::Quiet(if is_paid { 0 } else { wait });
         }
     }
@@ -431,7 +447,7 @@ impl Site {
 
     /// Calls of the incumbent that the slack pays for if it gets slow after the last one that was timed, those until the next adoption left out.
     fn unwatched(&self) -> u64 {
-        let in_all = self.account.slack() / self.risk();
+        let in_all = self.account.free() / self.risk();
         let until_adopted = i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
         u64::try_from(in_all - until_adopted).unwrap_or(0)
     }
@@ -441,11 +457,7 @@ impl Site {
         if self.incumbent == 0 {
             return BLOCKS_OF_WATCH;
         }
-        let paid = u32::try_from(self.account.slack() / self.risk()).unwrap_or(if self.account.slack() > 0 {
-            u32::MAX
-        } else {
-            1
-        });
+        let paid = u32::try_from(self.account.free() / self.risk()).unwrap_or(if self.account.free() > 0 { u32::MAX } else { 1 });
         paid.clamp(1, BLOCKS_OF_WATCH)
     }
 }

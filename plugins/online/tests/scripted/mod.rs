@@ -4,48 +4,48 @@ use kilter_online::knowledge::Entry;
 use kilter_online::{Act, Settings, Site};
 
 /// True mean cost of an arm's call in ns, and what a call really takes.
-pub struct Scenario {
-    pub name: &'static str,
-    pub arms: u16,
-    pub calls: u64,
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) arms: u16,
+    pub(crate) calls: u64,
     /// Mean of a call of the arm, by number of the call and seed of the run.
-    pub mean: fn(call: u64, arm: u16, seed: u64) -> f64,
+    pub(crate) mean: fn(call: u64, arm: u16, seed: u64) -> f64,
     /// What a call takes over its mean.
-    pub noise: fn(&mut Random) -> f64,
+    pub(crate) noise: fn(&mut Random) -> f64,
     /// Time in ns by which each rank arrives after the first one.
-    pub arrival: fn(call: u64, rank: usize, random: &mut Random) -> f64,
+    pub(crate) arrival: fn(call: u64, rank: usize, random: &mut Random) -> f64,
 }
 
-pub const RANKS: usize = 4;
+pub(crate) const RANKS: usize = 4;
 
 /// What a run was, seen from the script.
 #[derive(Debug, Clone, Default)]
-pub struct Run {
+pub(crate) struct Run {
     /// Arm that runs at the end.
-    pub last: u16,
-    pub settled: Option<u16>,
+    pub(crate) last: u16,
+    pub(crate) settled: Option<u16>,
     /// Calls until it first settled.
-    pub calls_until_settled: Option<u64>,
-    pub epochs_until_settled: Option<u32>,
+    pub(crate) calls_until_settled: Option<u64>,
+    pub(crate) epochs_until_settled: Option<u32>,
     /// Most that the expected time was above its bound at any call, in ns: above zero if the bound was broken.
-    pub worst: f64,
+    pub(crate) worst: f64,
     /// The same for the times that were drawn, beside those that the default would have taken with the same luck.
-    pub worst_drawn: f64,
+    pub(crate) worst_drawn: f64,
     /// Most that the site's own account was above its bound.
-    pub worst_own: i64,
+    pub(crate) worst_own: i64,
     /// Expected time beyond the default's at the end, and the default's.
-    pub behind: f64,
-    pub default: f64,
-    pub epochs: u32,
-    pub restarts: u32,
-    pub timed: u64,
+    pub(crate) behind: f64,
+    pub(crate) default: f64,
+    pub(crate) epochs: u32,
+    pub(crate) restarts: u32,
+    pub(crate) timed: u64,
     /// Expected time over the default's, and the bound, at each point.
-    pub curve: Vec<f64>,
-    pub learnt: Entry,
+    pub(crate) curve: Vec<f64>,
+    pub(crate) learnt: Entry,
 }
 
 /// Goes through a job. `points` are calls after which the curve is noted.
-pub fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Option<&Entry>, points: &[u64]) -> Run {
+pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Option<&Entry>, points: &[u64]) -> Run {
     let mut random = Random::new(seed);
     let offsets: Vec<i64> = (0..RANKS)
         .map(|_| (random.uniform() * 2_000.0) as i64 - 1_000)
@@ -128,14 +128,14 @@ pub fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Option<&E
 }
 
 /// SplitMix64, and what is drawn with it.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x1234_5678_9abc_def0)
     }
 
-    pub fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -143,13 +143,13 @@ impl Random {
     }
 
     /// Mean 1, standard deviation `sd`: the sum of twelve uniforms is as normal as is needed.
-    pub fn near_one(&mut self, sd: f64) -> f64 {
+    pub(crate) fn near_one(&mut self, sd: f64) -> f64 {
         let sum: f64 = (0..12).map(|_| self.uniform()).sum();
         (1.0 + sd * (sum - 6.0)).max(0.2)
     }
 
     /// Pareto with shape 1.5 and mean 1: no variance.
-    pub fn pareto(&mut self) -> f64 {
+    pub(crate) fn pareto(&mut self) -> f64 {
         (1.0 - self.uniform()).powf(-1.0 / 1.5) / 3.0
     }
 }
@@ -174,7 +174,7 @@ fn of_arms(arm: u16) -> f64 {
     100.0 * US * [1.0, 1.02, 0.7, 2.0, 10.0][usize::from(arm)]
 }
 
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "one arm 30 % faster",
         arms: 5,
