@@ -61,11 +61,7 @@ mod tests {
             assert!(pair[0].block <= pair[1].block, "{slots:?}");
         }
         for block in 0..4 {
-            let mut arms: Vec<u16> = slots
-                .iter()
-                .filter(|slot| slot.block == block)
-                .map(|slot| slot.arm)
-                .collect();
+            let mut arms: Vec<u16> = slots.iter().filter(|slot| slot.block == block).map(|slot| slot.arm).collect();
             arms.sort_unstable();
             let expected: &[u16] = [&[0, 2, 5][..], &[0, 2], &[0, 2], &[0]][block as usize];
             assert_eq!(arms, expected);
@@ -81,13 +77,7 @@ mod tests {
     #[test]
     fn orders_differ_by_epoch_and_each_arm_is_first_about_as_often() {
         assert_eq!(slots(&[(0, 16), (1, 16)], 3), slots(&[(0, 16), (1, 16)], 3));
-        let first = |seed| {
-            slots(&[(0, 16), (1, 16)], seed)
-                .iter()
-                .step_by(2)
-                .filter(|slot| slot.arm == 0)
-                .count()
-        };
+        let first = |seed| slots(&[(0, 16), (1, 16)], seed).iter().step_by(2).filter(|slot| slot.arm == 0).count();
         let all: usize = (0..100).map(first).sum();
         assert!((700..900).contains(&all), "{all} of 1600");
     }

@@ -47,9 +47,7 @@ pub(crate) struct Run {
 /// Goes through a job. `points` are calls after which the curve is noted.
 pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Option<&Entry>, points: &[u64]) -> Run {
     let mut random = Random::new(seed);
-    let offsets: Vec<i64> = (0..RANKS)
-        .map(|_| (random.uniform() * 2_000.0) as i64 - 1_000)
-        .collect();
+    let offsets: Vec<i64> = (0..RANKS).map(|_| (random.uniform() * 2_000.0) as i64 - 1_000).collect();
     let mut sites = vec![Site::new(settings, scenario.arms, known); RANKS];
     let mut under_way: Option<Vec<i64>> = None;
     let mut run = Run {
@@ -61,21 +59,14 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
     let (mut now, mut drawn, mut drawn_default) = (1e9, 0.0, 0.0);
     for call in 0..scenario.calls {
         let steps: Vec<_> = sites.iter_mut().map(Site::step).collect();
-        assert!(
-            steps.iter().all(|step| *step == steps[0]),
-            "{}: ranks differ in call {call}",
-            scenario.name
-        );
+        assert!(steps.iter().all(|step| *step == steps[0]), "{}: ranks differ in call {call}", scenario.name);
         let step = steps[0];
         match step.before {
             Act::Nothing => {}
             Act::Exchange => {
                 let mut maxima = sites[0].gives().to_vec();
                 for site in &sites[1..] {
-                    maxima
-                        .iter_mut()
-                        .zip(site.gives())
-                        .for_each(|(most, own)| *most = (*most).max(*own));
+                    maxima.iter_mut().zip(site.gives()).for_each(|(most, own)| *most = (*most).max(*own));
                 }
                 assert!(under_way.replace(maxima).is_none(), "two exchanges at once");
             }
@@ -88,9 +79,7 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
         let mean = (scenario.mean)(call, step.arm.0, seed);
         let default = (scenario.mean)(call, 0, seed);
         let luck = (scenario.noise)(&mut random);
-        let starts: Vec<f64> = (0..RANKS)
-            .map(|rank| now + (scenario.arrival)(call, rank, &mut random))
-            .collect();
+        let starts: Vec<f64> = (0..RANKS).map(|rank| now + (scenario.arrival)(call, rank, &mut random)).collect();
         let last = starts.iter().fold(now, |last, start| last.max(*start));
         let end = last + mean * luck;
         if step.timed {
@@ -267,14 +256,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "the chosen arm gets slow",
         arms: 5,
         calls: 10_000,
-        mean: |call, arm, seed| {
-            of_arms(arm)
-                * if arm == 2 && call >= 2_000 + (hash(1, seed) * 4_000.0) as u64 {
-                    2.5
-                } else {
-                    1.0
-                }
-        },
+        mean: |call, arm, seed| of_arms(arm) * if arm == 2 && call >= 2_000 + (hash(1, seed) * 4_000.0) as u64 { 2.5 } else { 1.0 },
         noise: quiet,
         arrival: together,
     },
@@ -284,13 +266,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         calls: 10_000,
         mean: |_, arm, _| of_arms(arm),
         noise: quiet,
-        arrival: |call, rank, random| {
-            if call % RANKS as u64 == rank as u64 {
-                5_000.0 * US * random.uniform()
-            } else {
-                0.0
-            }
-        },
+        arrival: |call, rank, random| if call % RANKS as u64 == rank as u64 { 5_000.0 * US * random.uniform() } else { 0.0 },
     },
     Scenario {
         name: "calls alternate",
