@@ -18,6 +18,8 @@ use crate::warning::warn;
 struct Seen {
     /// Communicators on which anything was tried.
     communicators: u64,
+    /// What jobs before knew, once it was read.
+    before: Option<File>,
     /// What those that are gone have learnt.
     learnt: Option<File>,
 }
@@ -71,18 +73,21 @@ pub(super) unsafe fn share(
     })
 }
 
-/// What is known on this rank.
+/// What is known on this rank. The file is read once: programs may make thousands of communicators.
 fn known(layout: &Layout, directory: Option<&Path>) -> File {
-    let read = directory.map_or_else(
-        || Ok(File::empty(layout.clone())),
-        |directory| knowledge::read(directory, layout),
-    );
-    let mut file = read.unwrap_or_else(|error| {
-        warn(true, &format!("KILTER_ONLINE_DIR: {error}; what it knows is not used"));
-        File::empty(layout.clone())
+    let mut seen = seen();
+    let Seen { before, learnt, .. } = seen.entry(layout.clone()).or_default();
+    let before = before.get_or_insert_with(|| {
+        let nothing = || File::empty(layout.clone());
+        let Some(directory) = directory else { return nothing() };
+        knowledge::read(directory, layout).unwrap_or_else(|error| {
+            warn(true, &format!("KILTER_ONLINE_DIR: {error}; what it knows is not used"));
+            nothing()
+        })
     });
-    if let Some(own) = seen().get(layout).and_then(|seen| seen.learnt.as_ref()) {
-        file.join(own);
+    let mut file = before.clone();
+    if let Some(learnt) = learnt {
+        file.join(learnt);
     }
     file
 }

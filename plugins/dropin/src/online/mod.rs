@@ -168,7 +168,8 @@ impl Online {
         // Nothing is under way after the end of MPI has begun.
         let is_logged = started::found().is_some_and(|started| started.log && started.rank == 0);
         for sites in &self.sites {
-            for (_, place) in std::mem::take(&mut *sites.borrow_mut()) {
+            let places = std::mem::take(&mut *sites.borrow_mut());
+            for (_, place) in places {
                 // SAFETY: by this function's contract.
                 let account = place.and_then(|place| unsafe { place.finish() });
                 let Some(account) = account else { continue };
