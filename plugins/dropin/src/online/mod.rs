@@ -38,7 +38,7 @@ use crate::online::learnt::Shared;
 pub(crate) use crate::online::place::Place;
 pub(crate) use crate::online::world::{World, at_begin, found};
 use crate::prepared::{OfSite, Prepared};
-use crate::replace::{Function, again, carry_out, replace};
+use crate::replace::{Function, again, by_rule, carry_out, prepare_default};
 use crate::rules::{Implementation, Rules};
 use crate::started::{self, Started};
 
@@ -209,15 +209,16 @@ pub(crate) fn finish() {
 /// `given` are the arguments of a valid call on the state's communicator, made by all its ranks; `library` makes it.
 #[inline(never)]
 pub(crate) unsafe fn call<F: Function, N: Number, D: Number>(
-    (state, online): (&State, &Online),
+    state: &State,
     started: &'static Started,
     given: &Given<N, D>,
     library: &dyn Fn() -> c_int,
 ) -> c_int {
     let collective = F::COLLECTIVE;
+    let Some(online) = &state.online else { return library() };
     if !is_comparable(collective) {
         // SAFETY: by this function's contract.
-        return unsafe { replace::<F, N, D>(state, started, *given) }.unwrap_or_else(library);
+        return unsafe { by_rule::<F, N, D>(state, started, *given) }.unwrap_or_else(library);
     }
     let prepared = state.prepared.find(collective, *given);
     // SAFETY: found just now.
@@ -244,7 +245,11 @@ pub(crate) unsafe fn call<F: Function, N: Number, D: Number>(
     };
     let begin_ns = if step.timed { online.world.now_ns() } else { 0 };
     let code = if step.arm == Arm::DEFAULT {
-        Some(library())
+        let code = library();
+        let is_prepared = of_site.is_some_and(|of_site| of_site.arm == Arm::DEFAULT);
+        // SAFETY: the call has returned.
+        unsafe { prepare::<F, N, D>((state, place), given, (bytes, is_prepared)) };
+        Some(code)
     } else if of_site.is_some_and(|of_site| of_site.arm == step.arm) {
         // SAFETY: found for this call; a step does not change what is prepared.
         unsafe { again(state, started, prepared, given.send, given.recv) }
@@ -267,6 +272,31 @@ pub(crate) unsafe fn call<F: Function, N: Number, D: Number>(
             }
             library()
         }
+    }
+}
+
+/// Prepares calls like this one where the site has settled on the library's own.
+///
+/// # Safety
+/// As for [`call`]; the call has returned on this rank.
+#[inline]
+unsafe fn prepare<F: Function, N: Number, D: Number>(
+    (state, place): (&State, &Place),
+    given: &Given<N, D>,
+    (bytes, is_prepared): (Option<u64>, bool),
+) {
+    if !place.has_settled_on(Arm::DEFAULT) || is_prepared {
+        return;
+    }
+    // SAFETY: by this function's contract.
+    let bytes = bytes.or_else(|| unsafe { bytes_of(F::COLLECTIVE, state, *given) });
+    if let (Some(action), Some(bytes)) = (place.action(Arm(1)), bytes) {
+        let of_site = OfSite {
+            site: NonNull::from(place),
+            arm: Arm::DEFAULT,
+        };
+        // SAFETY: by this function's contract.
+        unsafe { prepare_default::<F, N, D>(state, given, bytes, (of_site, action.implementation)) };
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use kilter_online::knowledge::{DEFAULT, Entry};
-use kilter_online::{Act, Settings, Site, Spent, Step};
+use kilter_online::{Act, Arm, Settings, Site, Spent, Step};
 
 use crate::online::exchange::Exchange;
 use crate::online::key::Key;
@@ -72,6 +72,28 @@ impl Place {
         }
     }
 
+    /// True if the site has settled on this arm, so that the next call runs it and nothing else happens; the call is counted then.
+    #[inline]
+    pub(crate) fn goes_on_with(&self, arm: Arm) -> bool {
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return false;
+        };
+        if inner.site.settled() != Some(arm) {
+            return false;
+        }
+        inner.calls += 1;
+        let step = inner.site.step();
+        debug_assert!(step.arm == arm && !step.timed && step.before == Act::Nothing);
+        true
+    }
+
+    /// True if the next call would be like that.
+    pub(super) fn has_settled_on(&self, arm: Arm) -> bool {
+        self.inner
+            .try_borrow()
+            .is_ok_and(|inner| inner.site.settled() == Some(arm))
+    }
+
     /// What the next call does, after what comes before it. `None` where another call on the communicator is under way, which MPI does not
     /// allow. With `at_once` an exchange is waited for where it begins.
     ///
@@ -97,7 +119,7 @@ impl Place {
     }
 
     /// What an arm other than the library's own runs.
-    pub(super) fn action(&self, arm: kilter_online::Arm) -> Option<Rc<Action>> {
+    pub(super) fn action(&self, arm: Arm) -> Option<Rc<Action>> {
         let inner = self.inner.try_borrow().ok()?;
         let place = usize::from(arm.0).checked_sub(1)?;
         inner.actions.get(place).cloned()
