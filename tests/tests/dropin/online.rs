@@ -10,6 +10,9 @@ const ROWS: &str = "allreduce.recursive_doubling,allreduce.ring,bcast.binomial,b
 /// A millisecond: far more than a call of two ranks takes on a day when nobody loses the processor for a second.
 const SLOW: &str = "1000000";
 
+/// A constant that pays for a thousand slow calls: what the budget allows is tested elsewhere.
+const GENEROUS: &str = "constant=1s";
+
 fn program(mpi: Mpi) -> PathBuf {
     mpi.built("mpicc", "online.c", &["-std=gnu11", "-O1", "-lpthread"], "online")
 }
@@ -105,7 +108,11 @@ fn what_an_ordinary_program_does_stays_right() {
 fn a_fast_row_is_chosen_and_the_next_job_begins_with_it() {
     let known = tempfile::tempdir().unwrap();
     let folder = known.path().display().to_string();
-    let variables = [("KILTER_TEST_DELAY_NS", SLOW), ("KILTER_ONLINE_DIR", folder.as_str())];
+    let variables = [
+        ("KILTER_TEST_DELAY_NS", SLOW),
+        ("KILTER_ONLINE_DIR", folder.as_str()),
+        ("KILTER_ONLINE", GENEROUS),
+    ];
     let first = run(Mpi::OpenMpi, "loop 2000 256", 2, &variables);
     assert_right(&first, "from nothing");
     let chosen = ["allreduce.recursive_doubling", "allreduce.ring"].into_iter();
@@ -121,7 +128,7 @@ fn a_fast_row_is_chosen_and_the_next_job_begins_with_it() {
     let second = run(Mpi::OpenMpi, "loop 60 256", 2, &variables);
     assert_right(&second, "with knowledge");
     assert!(calls(&second, chosen) >= 50, "{}", second.stderr);
-    let without = run(Mpi::OpenMpi, "loop 60 256", 2, &variables[..1]);
+    let without = run(Mpi::OpenMpi, "loop 60 256", 2, &[variables[0], variables[2]]);
     assert!(calls(&without, chosen) < 50, "{}", without.stderr);
 
     // Another layout knows nothing of it.
@@ -135,10 +142,17 @@ fn slow_rows_are_left_after_a_few_calls() {
         ("KILTER_TEST_DELAY_NS", "100000"),
         ("KILTER_TEST_ROW_DELAY_NS", "2000000"),
     ];
+    let tried = |output: &Output| output.calls().values().sum::<u64>();
+    // The budget for 2000 calls is 10 ms and 3 % of 200 ms: eight calls that take 2 ms longer.
     let output = run(Mpi::OpenMpi, "loop 2000 256", 2, &slow);
     assert_right(&output, "slow rows");
-    let tried: u64 = output.calls().values().sum();
-    assert!((1..100).contains(&tried), "{}", output.stderr);
+    assert!((1..20).contains(&tried(&output)), "{}", output.stderr);
+    assert!(!told(&output).contains("settled on allreduce"), "{}", output.stderr);
+    // With a larger one they are tried until it is sure that they are slow.
+    let generous = [&slow[..], &[("KILTER_ONLINE", GENEROUS)]].concat();
+    let output = run(Mpi::OpenMpi, "loop 2000 256", 2, &generous);
+    assert_right(&output, "slow rows, a larger budget");
+    assert!((1..200).contains(&tried(&output)), "{}", output.stderr);
     assert!(told(&output).contains("settled on default"), "{}", output.stderr);
 }
 
