@@ -119,6 +119,68 @@ static void threads(long calls) {
         pthread_join(started[i], NULL);
 }
 
+/* x -> ax + b, one after the other: does not commute. */
+typedef struct {
+    uint32_t a, b;
+} Line;
+
+static void compose(void *lower, void *upper, int *length, MPI_Datatype *type) {
+    (void)type;
+    Line *first = lower, *then = upper;
+    for (int i = 0; i < *length; i++) {
+        Line one = {first[i].a * then[i].a, first[i].b * then[i].a + then[i].b};
+        then[i] = one;
+    }
+}
+
+static Line line(int of, int at, long call) {
+    Line own = {2u * (uint32_t)(of + at) + 1u, (uint32_t)(of * 7 + at + call)};
+    return own;
+}
+
+static void expect_lines(const Line *got, int count, int last, long call) {
+    for (int i = 0; i < count; i++) {
+        Line all = line(0, i, call);
+        int one = 1;
+        for (int of = 1; of <= last; of++) {
+            Line next = line(of, i, call);
+            compose(&all, &next, &one, NULL);
+            all = next;
+        }
+        if (all.a != got[i].a || all.b != got[i].b)
+            fail("a reduction in the order of ranks", call);
+    }
+}
+
+/* Reductions by an operator that does not commute, in place in every other call. */
+static void in_order(long call) {
+    enum { N = 33 };
+    static MPI_Op op;
+    static MPI_Datatype type;
+    if (!op) {
+        MPI_Type_contiguous(2, MPI_UINT32_T, &type);
+        MPI_Type_commit(&type);
+        MPI_Op_create(compose, 0, &op);
+    }
+    int rank, p;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const int root = (int)(call % p);
+    Line mine[N], all[N];
+    const void *from = call % 2 ? MPI_IN_PLACE : (const void *)mine;
+#define LINES for (int i = 0; i < N; i++) mine[i] = all[i] = line(rank, i, call)
+    LINES;
+    MPI_Allreduce(from, all, N, type, op, MPI_COMM_WORLD);
+    expect_lines(all, N, p - 1, call);
+    LINES;
+    MPI_Scan(from, all, N, type, op, MPI_COMM_WORLD);
+    expect_lines(all, N, rank, call);
+    LINES;
+    MPI_Reduce(rank == root ? from : mine, all, N, type, op, root, MPI_COMM_WORLD);
+    if (rank == root)
+        expect_lines(all, N, p - 1, call);
+}
+
 static void every(long calls) {
     enum { N = 64 };
     int rank, p;
@@ -162,6 +224,7 @@ static void every(long calls) {
         EXPECT("a scatterv", N, 10000 * root + rank * N + i);
         allreduce(world, N, call);
         bcast(world, N, call);
+        in_order(call);
     }
 }
 
