@@ -42,6 +42,8 @@ use crate::replace::{Function, again, by_rule, carry_out, prepare_default};
 use crate::rules::{Implementation, Rules};
 use crate::started::{self, Started};
 
+type Sites = Vec<(Key, Option<Rc<Place>>)>;
+
 /// A communicator on which candidates are tried.
 pub(crate) struct Online {
     world: &'static World,
@@ -49,7 +51,7 @@ pub(crate) struct Online {
     /// What its sites begin with, once there is one.
     shared: OnceCell<Shared>,
     /// Sites by collective; `None` where there is nothing to try.
-    sites: [RefCell<Vec<(Key, Option<Rc<Place>>)>>; Collective::ALL.len()],
+    sites: [RefCell<Sites>; Collective::ALL.len()],
     /// Its number among those that live.
     number: u64,
 }
@@ -221,10 +223,10 @@ pub(crate) unsafe fn call<F: Function, N: Number, D: Number>(
         return unsafe { by_rule::<F, N, D>(state, started, *given) }.unwrap_or_else(library);
     }
     let prepared = state.prepared.find(collective, *given);
-    // SAFETY: found just now.
     let of_site = if prepared.is_null() {
         None
     } else {
+        // SAFETY: found just now.
         unsafe { Prepared::of_site(prepared) }
     };
     let (place, bytes) = match of_site {
