@@ -17,10 +17,10 @@ use crate::agree::{Agreed, agree};
 use crate::device::{self, Policy};
 use crate::finish;
 use crate::key::{self, attribute_of, set_attribute};
-use crate::online::{self, Online};
 use crate::prepared::PreparedCalls;
 use crate::private::{self, Private};
 use crate::rules::{Action, Implementation, Rules};
+use crate::sites::{self, Online, bit};
 use crate::started::{self, Started};
 
 /// A communicator that has rules.
@@ -258,7 +258,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     let online = (device == Policy::Replace && size > 1)
         .then(|| Online::new(started.online?, comm))
         .flatten();
-    let tried = online.as_ref().map_or(0, |_| online::collectives(rules));
+    let tried = online.as_ref().map_or(0, |_| sites::collectives(rules));
     let ruled = Collective::ALL.iter().filter(|collective| table.has(**collective));
     let looked_at = ruled.fold(tried, |bits, collective| bits | bit(*collective));
     if looked_at == 0 {
@@ -287,11 +287,6 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
             None => Stage::Waiting(started.private_after),
         }),
     }))
-}
-
-/// The place of a collective in a set of them.
-pub(crate) const fn bit(collective: Collective) -> u32 {
-    1 << collective as u32
 }
 
 impl State {
@@ -385,7 +380,7 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
 /// Attributes of `MPI_COMM_SELF` are deleted first of all in `MPI_Finalize`, whatever language called it.
 unsafe extern "C" fn delete_of_self(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
     started::stop();
-    online::finish();
+    sites::finish();
     private::finish();
     finish::report();
     0

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use kilter_mpi::presence::{self, Library, Presence};
 use kilter_mpi::{Real, constants, info};
 
-use crate::online;
 use crate::warning::warn;
+use crate::world;
 
 type Argv = *mut *mut *mut c_char;
 
@@ -56,7 +56,7 @@ fn ask() {
     FOUND.store(found, Ordering::Release);
     if found == EVERYWHERE {
         // SAFETY: MPI was just initialised, and all ranks have found the same.
-        unsafe { online::at_begin(rank) };
+        unsafe { world::at_begin(rank) };
     }
 }
 

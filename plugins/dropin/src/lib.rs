@@ -33,7 +33,8 @@
 //!   [`maxima`]; [`private`]: where implementations send.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call, and for later ones [`started`]; [`kilter_host`] loads the
 //!   plugins.
-//! * [`online`]: what is tried while the program runs, and what is learnt.
+//! * [`online`]: what is tried while the program runs; [`sites`]: how far that has come, and what is learnt; [`wanted`], [`world`]: who wants it, and facts about all
+//!   ranks, found out in `MPI_Init`; [`tell`]: collectives by which ranks tell each other what they know.
 //! * [`init`]: whether every rank has the drop-in, when MPI begins; [`finish`]: counts, when it ends.
 
 mod agree;
@@ -52,8 +53,12 @@ mod prepared;
 mod private;
 mod replace;
 mod rules;
+mod sites;
 mod start;
 mod started;
+mod tell;
 mod tried;
 mod unfollowed;
+mod wanted;
 mod warning;
+mod world;

@@ -17,8 +17,8 @@ use kilter_mpi::{MPI_Datatype, MPI_Op, constants, layout};
 use kilter_online::Arm;
 
 use crate::given::{Given, Number};
-use crate::online::Place;
 use crate::rules::Implementation;
+use crate::sites::Place;
 
 /// A call that was replaced, ready to be made again.
 pub(crate) struct Prepared {

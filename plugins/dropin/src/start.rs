@@ -11,11 +11,11 @@ use kilter_mpi::{constants, info};
 use crate::communicator;
 use crate::init;
 use crate::node::node;
-use crate::online::{self, World};
 use crate::rules::Rules;
 use crate::started::{self, Mode, Started};
 use crate::unfollowed::{MAX_PROFILE, Unfollowed, Unnamed};
 use crate::warning::warn;
+use crate::world::{self, World};
 
 /// Calls with a rule that are the library's on a new communicator, where nobody says otherwise: most that are made for one call are freed
 /// after it.
@@ -39,7 +39,7 @@ fn find_out() -> Option<Started> {
     }
     let rank = info::rank(constants::comm_world()).unwrap_or(0);
     let settings = Settings::from(environment::variable);
-    let online = online::found().filter(|_| settings.mode == Mode::Replace);
+    let online = world::found().filter(|_| settings.mode == Mode::Replace);
     let followed = follow(&settings, rank, online);
     if let Err(reason) = &followed {
         warn(

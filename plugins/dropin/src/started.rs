@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use kilter_mpi::info;
 
-use crate::online::World;
 use crate::rules::Rules;
 use crate::unfollowed::Unfollowed;
+use crate::world::World;
 
 /// Treatment of calls that the profile has a rule for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

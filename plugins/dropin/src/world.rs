@@ -9,8 +9,8 @@ use kilter_online::knowledge::Layout;
 
 use crate::maxima::maxima;
 use crate::node::node;
-use crate::online::tell;
-use crate::online::wanted::Wanted;
+use crate::tell;
+use crate::wanted::Wanted;
 use crate::warning::warn;
 
 /// What all ranks need to try candidates.

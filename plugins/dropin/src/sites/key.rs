@@ -4,7 +4,6 @@ use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{constants, info};
 
-use crate::communicator::State;
 use crate::given::{Given, Number};
 use crate::rules::Implementation;
 
@@ -26,7 +25,7 @@ impl Key {
     #[inline]
     pub(crate) fn of<N: Number, D: Number>(
         collective: Collective,
-        state: &State,
+        p_ranks: usize,
         given: &Given<N, D>,
         bytes: u64,
     ) -> Option<Key> {
@@ -46,7 +45,7 @@ impl Key {
         if !is_predefined {
             key.commutes = info::is_commutative(given.op).unwrap_or(false);
             let count: i64 = given.recv_count.try_into().ok()?;
-            key.must_not_pad = i64::try_from(state.size).map_or(true, |size| count % size != 0);
+            key.must_not_pad = i64::try_from(p_ranks).map_or(true, |size| count % size != 0);
         }
         Layout::of(given.recv_type)
             .is_ok_and(|layout| layout.is_separable())
@@ -54,7 +53,7 @@ impl Key {
     }
 
     /// True if an implementation may carry out all calls of the site.
-    pub(crate) fn admits(self, implementation: &Implementation, state: &State) -> bool {
+    pub(crate) fn admits(self, implementation: &Implementation, (p_ranks, one_node): (usize, bool)) -> bool {
         let needs = implementation.needs();
         let row = &implementation.callable.row;
         row.collective == self.collective
@@ -62,9 +61,9 @@ impl Key {
             && (!self.must_not_pad || !needs.predefined_operator)
             // Volumes of class 30 are below 2^31.
             && (self.class < 31 || !needs.int_volume)
-            && (state.one_node || !needs.one_node)
-            && (state.size.is_power_of_two() || !needs.power_of_two_ranks)
-            && (state.size.is_multiple_of(2) || !needs.even_ranks)
+            && (one_node || !needs.one_node)
+            && (p_ranks.is_power_of_two() || !needs.power_of_two_ranks)
+            && (p_ranks.is_multiple_of(2) || !needs.even_ranks)
     }
 
     /// Smallest and largest volume of the class.

@@ -10,7 +10,7 @@ use crate::maxima::maxima;
 ///
 /// # Safety
 /// All ranks of the intracommunicator, which has so many, make the same call.
-pub(super) unsafe fn gather<const N: usize>(
+pub(crate) unsafe fn gather<const N: usize>(
     comm: MPI_Comm,
     own: [u64; N],
     ranks: usize,
@@ -34,7 +34,7 @@ pub(super) unsafe fn gather<const N: usize>(
 ///
 /// # Safety
 /// All ranks of the intracommunicator make the same call.
-pub(super) unsafe fn from_first(comm: MPI_Comm, own: Vec<u8>, number: u64) -> Result<(Vec<u8>, u64), MpiError> {
+pub(crate) unsafe fn from_first(comm: MPI_Comm, own: Vec<u8>, number: u64) -> Result<(Vec<u8>, u64), MpiError> {
     static BCAST: Real = Real::new("PMPI_Bcast\0");
     type Bcast = unsafe extern "C" fn(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm) -> c_int;
     let mut bytes = own;

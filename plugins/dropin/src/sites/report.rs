@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use kilter_algorithms::Collective;
 use kilter_online::knowledge::{DEFAULT, Layout, Seen};
 
-use crate::online::place::Account;
+use crate::sites::place::Account;
 
 /// What came of the sites of a collective and a class of sizes, on all communicators of a layout.
 #[derive(Default)]

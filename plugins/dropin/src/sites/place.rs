@@ -7,11 +7,11 @@ use std::sync::Arc;
 use kilter_online::knowledge::{DEFAULT, Entry};
 use kilter_online::{Act, Arm, Settings, Site, Spent, Step};
 
-use crate::online::exchange::Exchange;
-use crate::online::key::Key;
-use crate::online::learnt::Shared;
 use crate::private::Private;
 use crate::rules::{Action, Implementation};
+use crate::sites::exchange::Exchange;
+use crate::sites::key::Key;
+use crate::sites::learnt::Shared;
 
 /// A site of a communicator. It lives as long as the communicator's state.
 pub(crate) struct Place {
@@ -88,7 +88,7 @@ impl Place {
     }
 
     /// True if the next call would be like that.
-    pub(super) fn has_settled_on(&self, arm: Arm) -> bool {
+    pub(crate) fn has_settled_on(&self, arm: Arm) -> bool {
         self.inner
             .try_borrow()
             .is_ok_and(|inner| inner.site.settled() == Some(arm))
@@ -100,7 +100,7 @@ impl Place {
     /// # Safety
     /// All ranks of the communicator make this call, and no rank leaves one out.
     #[inline]
-    pub(super) unsafe fn step(&self, at_once: bool) -> Option<Step> {
+    pub(crate) unsafe fn step(&self, at_once: bool) -> Option<Step> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
         inner.calls += 1;
         let step = inner.site.step();
@@ -112,14 +112,14 @@ impl Place {
     }
 
     /// The readings of the clock around the call of the latest step.
-    pub(super) fn timed(&self, started_ns: i64, ended_ns: i64) {
+    pub(crate) fn timed(&self, started_ns: i64, ended_ns: i64) {
         if let Ok(mut inner) = self.inner.try_borrow_mut() {
             inner.site.timed(started_ns, ended_ns);
         }
     }
 
     /// What an arm other than the library's own runs.
-    pub(super) fn action(&self, arm: Arm) -> Option<Rc<Action>> {
+    pub(crate) fn action(&self, arm: Arm) -> Option<Rc<Action>> {
         let inner = self.inner.try_borrow().ok()?;
         let place = usize::from(arm.0).checked_sub(1)?;
         inner.actions.get(place).cloned()

@@ -8,9 +8,9 @@ use kilter_mpi::{MPI_Comm, MpiError};
 use kilter_online::Settings;
 use kilter_online::knowledge::{self, File, Layout};
 
-use crate::online::place::Account;
-use crate::online::tell;
-use crate::online::wanted::Wanted;
+use crate::sites::place::Account;
+use crate::tell;
+use crate::wanted::Wanted;
 use crate::warning::warn;
 
 /// What this process has seen of a layout.
