@@ -79,7 +79,10 @@ mod tests {
         account.charge(2_000);
         assert_eq!(account.slack(), 1_000 + 1_500 - 2_000);
         account.charge(-700);
-        assert_eq!((account.slack(), account.behind(), account.default_time()), (1_200, 1_300, 50_000));
+        assert_eq!(
+            (account.slack(), account.behind(), account.default_time()),
+            (1_200, 1_300, 50_000)
+        );
     }
 
     #[test]
@@ -91,6 +94,9 @@ mod tests {
         account.calls(2, 500);
         assert!(account.slack() >= 9_000, "{calls}");
         assert_eq!(account.calls_until(0, 500), 1);
-        assert!(account.calls_until(i128::from(i64::MAX), 0) > 1 << 40, "no time is known of the default");
+        assert!(
+            account.calls_until(i128::from(i64::MAX), 0) > 1 << 40,
+            "no time is known of the default"
+        );
     }
 }

@@ -98,14 +98,24 @@ mod tests {
     use super::*;
 
     fn slots(arms: &[(u16, u32)]) -> Vec<Slot> {
-        arms.iter().map(|(arm, block)| Slot { arm: *arm, block: *block, is_late: false }).collect()
+        arms.iter()
+            .map(|(arm, block)| Slot {
+                arm: *arm,
+                block: *block,
+                is_late: false,
+            })
+            .collect()
     }
 
     #[test]
     fn a_call_costs_from_the_last_arrival_to_the_last_end() {
         let slots = slots(&[(0, 0), (1, 0), (0, 1), (1, 1)]);
         let epoch = Epoch::new(&slots, &[100, 130, 200, 190, VOID, VOID, 300, 350]);
-        assert_eq!(epoch.costs, [Some(30), Some(1), None, Some(50)], "clocks may say less than nothing");
+        assert_eq!(
+            epoch.costs,
+            [Some(30), Some(1), None, Some(50)],
+            "clocks may say less than nothing"
+        );
         assert_eq!((epoch.asked(0), epoch.timed()), (2, 3));
         assert_eq!(epoch.pairs((1, 0)), [(1, 30)]);
         let batch = epoch.batch(1).unwrap();

@@ -157,7 +157,10 @@ impl Exploration {
     /// Who is the incumbent now. Challengers that lost to it, and incumbents that lost, are out.
     pub(crate) fn judge(&mut self, mut incumbent: u16) -> u16 {
         loop {
-            let open: Vec<u16> = (0..self.arms.len()).map(number).filter(|arm| self.is_open(*arm)).collect();
+            let open: Vec<u16> = (0..self.arms.len())
+                .map(number)
+                .filter(|arm| self.is_open(*arm))
+                .collect();
             let (mut best, mut out): (Option<u16>, Vec<u16>) = (None, Vec::new());
             for arm in open {
                 match self.outcome(arm, incumbent) {
@@ -165,7 +168,8 @@ impl Exploration {
                     Outcome::GaveUp => out.push(arm),
                     Outcome::Won => {
                         let better = |other: u16| {
-                            let (own, others) = (self.duel(arm, incumbent).counted, self.duel(other, incumbent).counted);
+                            let (own, others) =
+                                (self.duel(arm, incumbent).counted, self.duel(other, incumbent).counted);
                             u128::from(own.0) * u128::from(others.1) < u128::from(others.0) * u128::from(own.1)
                         };
                         if best.is_none_or(better) {
@@ -188,8 +192,15 @@ impl Exploration {
         let Some(default_ns) = means.default_ns else {
             return Plan::Epoch(vec![(0, FIRST)]);
         };
-        let fixed: &[u16] = if means.incumbent == 0 { &[0] } else { &[0, means.incumbent] };
-        let mut open: Vec<u16> = (0..self.arms.len()).map(number).filter(|arm| self.is_open(*arm)).collect();
+        let fixed: &[u16] = if means.incumbent == 0 {
+            &[0]
+        } else {
+            &[0, means.incumbent]
+        };
+        let mut open: Vec<u16> = (0..self.arms.len())
+            .map(number)
+            .filter(|arm| self.is_open(*arm))
+            .collect();
         open.sort_by_key(|arm| (self.arms[usize::from(*arm)].asked, *arm));
         let most = (means.epoch_calls / u32::try_from(fixed.len() + open.len()).unwrap_or(u32::MAX)).max(1);
         let reserve = |arm: u16, calls: u32| means.records[usize::from(arm)].reserve(u64::from(calls), default_ns);
@@ -207,7 +218,12 @@ impl Exploration {
         if chosen.is_empty() {
             return Plan::Until(open.iter().map(|arm| reserve(*arm, 1)).min().unwrap_or(0));
         }
-        let blocks = chosen.iter().map(|(_, calls)| *calls).max().unwrap_or(0).max(BLOCKS_OF_DEFAULT);
+        let blocks = chosen
+            .iter()
+            .map(|(_, calls)| *calls)
+            .max()
+            .unwrap_or(0)
+            .max(BLOCKS_OF_DEFAULT);
         let mut arms: Vec<(u16, u32)> = fixed.iter().map(|arm| (*arm, blocks)).collect();
         arms.extend(chosen);
         Plan::Epoch(within(arms, means.epoch_calls))
@@ -218,7 +234,10 @@ impl Exploration {
         if incumbent == 0 {
             vec![(0, blocks.min(epoch_calls))]
         } else {
-            vec![(0, blocks.min(epoch_calls / 2)), (incumbent, blocks.min(epoch_calls / 2))]
+            vec![
+                (0, blocks.min(epoch_calls / 2)),
+                (incumbent, blocks.min(epoch_calls / 2)),
+            ]
         }
     }
 
@@ -233,7 +252,12 @@ impl Exploration {
         let is_far = pairs >= FAR_PAIRS && 4 * u64::from(duel.far) > 3 * u64::from(pairs);
         let is_dear = pairs >= ENOUGH_OF_MEANS && duel.faster.shows_more(self.weight());
         let is_unheard = challenger.asked >= MOST_UNHEARD && challenger.heard == 0;
-        if duel.relevantly.shows_less(self.weight()) || is_far || is_dear || is_unheard || duel.relevantly.trials() >= MOST_PAIRS {
+        if duel.relevantly.shows_less(self.weight())
+            || is_far
+            || is_dear
+            || is_unheard
+            || duel.relevantly.trials() >= MOST_PAIRS
+        {
             return Outcome::GaveUp;
         }
         Outcome::Open
@@ -265,7 +289,8 @@ impl Duel {
         if own != other {
             self.faster.add(own < other);
         }
-        self.relevantly.add(own_wide * 1000 < other_wide * u128::from(1000 - RELEVANT_PERMILLE));
+        self.relevantly
+            .add(own_wide * 1000 < other_wide * u128::from(1000 - RELEVANT_PERMILLE));
         self.far += u32::from(own_wide >= other_wide * u128::from(FAR_TIMES));
         self.counted.0 = self.counted.0.saturating_add(own);
         self.counted.1 = self.counted.1.saturating_add(other);

@@ -65,14 +65,28 @@ impl Layout {
     /// Name of its file in the directory of knowledge: the library's first words, a number made of all of them, and the layout.
     #[must_use]
     pub fn file_name(&self) -> String {
-        let plain = |sign: char| if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { '-' };
+        let plain = |sign: char| {
+            if sign.is_ascii_alphanumeric() {
+                sign.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        };
         let words: String = self.library.chars().take(24).map(plain).collect();
         // FNV-1a: the same on every machine and in every version.
         let hash = self.library.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        let Layout { ranks, nodes, ranks_per_node, .. } = self;
-        format!("{}-{hash:016x}-{nodes}x{ranks_per_node}-{ranks}.json", words.trim_matches('-'))
+        let Layout {
+            ranks,
+            nodes,
+            ranks_per_node,
+            ..
+        } = self;
+        format!(
+            "{}-{hash:016x}-{nodes}x{ranks_per_node}-{ranks}.json",
+            words.trim_matches('-')
+        )
     }
 }
 
@@ -142,7 +156,9 @@ impl File {
             reason,
         };
         if text.len() as u64 > MOST_BYTES {
-            return Err(KnowledgeError::Large { path: origin.to_owned() });
+            return Err(KnowledgeError::Large {
+                path: origin.to_owned(),
+            });
         }
         // The version first: a later format may have other keys.
         if let Ok(VersionOnly { version }) = serde_json::from_str(text)
@@ -177,7 +193,10 @@ impl File {
                 median_ns: arm.median_ns,
             })
         };
-        let settled = row.settled.as_ref().and_then(|settled| ids.iter().position(|id| id == settled));
+        let settled = row
+            .settled
+            .as_ref()
+            .and_then(|settled| ids.iter().position(|id| id == settled));
         Some(Entry {
             settled: settled.and_then(|arm| u16::try_from(arm).ok()),
             arms: ids.iter().map(seen).collect(),
@@ -223,7 +242,11 @@ impl File {
     /// Adds what another file knows, learnt at that time (or when it says itself, if that is later).
     pub(crate) fn add(&mut self, learnt: &File, when: u64) {
         for new in &learnt.rows {
-            match self.rows.iter_mut().find(|row| row.collective == new.collective && row.class == new.class) {
+            match self
+                .rows
+                .iter_mut()
+                .find(|row| row.collective == new.collective && row.class == new.class)
+            {
                 Some(row) => row.add(new, when),
                 None => self.rows.push(Row {
                     when: when.max(new.when),
@@ -235,11 +258,14 @@ impl File {
             self.rows.sort_by_key(|row| std::cmp::Reverse(row.when));
             self.rows.truncate(MOST_ROWS);
         }
-        self.rows.sort_by(|a, b| (&a.collective, a.class).cmp(&(&b.collective, b.class)));
+        self.rows
+            .sort_by(|a, b| (&a.collective, a.class).cmp(&(&b.collective, b.class)));
     }
 
     fn row(&self, collective: &str, class: u32) -> Option<&Row> {
-        self.rows.iter().find(|row| row.collective == collective && row.class == class)
+        self.rows
+            .iter()
+            .find(|row| row.collective == collective && row.class == class)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -252,8 +278,14 @@ impl File {
         }
         for (at, row) in self.rows.iter().enumerate() {
             name(&format!("rows[{at}].collective"), &row.collective)?;
-            if self.rows[..at].iter().any(|other| other.collective == row.collective && other.class == row.class) {
-                return Err(format!("rows[{at}]: {} of class {} is there twice", row.collective, row.class));
+            if self.rows[..at]
+                .iter()
+                .any(|other| other.collective == row.collective && other.class == row.class)
+            {
+                return Err(format!(
+                    "rows[{at}]: {} of class {} is there twice",
+                    row.collective, row.class
+                ));
             }
             if row.arms.len() > MOST_ARMS {
                 return Err(format!("rows[{at}] has {} arms; allowed: {MOST_ARMS}", row.arms.len()));
@@ -264,7 +296,11 @@ impl File {
                     return Err(format!("rows[{at}].arms[{number}]: `{}` is there twice", arm.id));
                 }
             }
-            if let Some(settled) = row.settled.as_ref().filter(|settled| !row.arms.iter().any(|arm| arm.id == **settled)) {
+            if let Some(settled) = row
+                .settled
+                .as_ref()
+                .filter(|settled| !row.arms.iter().any(|arm| arm.id == **settled))
+            {
                 return Err(format!("rows[{at}].settled: `{settled}` is none of its arms"));
             }
         }

@@ -31,7 +31,9 @@ pub(crate) fn slots(arms: &[(u16, u32)], seed: u64) -> Vec<Slot> {
             let width = (last - first + 1) as u64;
             slots.swap(last, first + (random.next() % width) as usize);
         }
-        slots[first..].iter_mut().for_each(|slot| slot.is_late = random.next() & 1 == 1);
+        slots[first..]
+            .iter_mut()
+            .for_each(|slot| slot.is_late = random.next() & 1 == 1);
     }
     slots
 }
@@ -61,7 +63,11 @@ mod tests {
             assert!(pair[0].block <= pair[1].block, "{slots:?}");
         }
         for block in 0..4 {
-            let mut arms: Vec<u16> = slots.iter().filter(|slot| slot.block == block).map(|slot| slot.arm).collect();
+            let mut arms: Vec<u16> = slots
+                .iter()
+                .filter(|slot| slot.block == block)
+                .map(|slot| slot.arm)
+                .collect();
             arms.sort_unstable();
             let expected: &[u16] = [&[0, 2, 5][..], &[0, 2], &[0, 2], &[0]][block as usize];
             assert_eq!(arms, expected);
@@ -70,14 +76,23 @@ mod tests {
 
     #[test]
     fn half_of_the_calls_come_one_later() {
-        let late = slots(&[(0, 500), (1, 500)], 1).iter().filter(|slot| slot.is_late).count();
+        let late = slots(&[(0, 500), (1, 500)], 1)
+            .iter()
+            .filter(|slot| slot.is_late)
+            .count();
         assert!((400..600).contains(&late), "{late} of 1000");
     }
 
     #[test]
     fn orders_differ_by_epoch_and_each_arm_is_first_about_as_often() {
         assert_eq!(slots(&[(0, 16), (1, 16)], 3), slots(&[(0, 16), (1, 16)], 3));
-        let first = |seed| slots(&[(0, 16), (1, 16)], seed).iter().step_by(2).filter(|slot| slot.arm == 0).count();
+        let first = |seed| {
+            slots(&[(0, 16), (1, 16)], seed)
+                .iter()
+                .step_by(2)
+                .filter(|slot| slot.arm == 0)
+                .count()
+        };
         let all: usize = (0..100).map(first).sum();
         assert!((700..900).contains(&all), "{all} of 1600");
     }

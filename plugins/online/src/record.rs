@@ -112,10 +112,17 @@ mod tests {
         record.add(&batch);
         assert_eq!(record.reserve(8, 100), 2 * 8 * 50 + 100);
         assert_eq!(record.reserve(8, 500), 0, "it is faster");
-        assert_eq!((record.mean(), record.seen.calls, record.seen.counted_ns), (Some(150), 4, 600));
+        assert_eq!(
+            (record.mean(), record.seen.calls, record.seen.counted_ns),
+            (Some(150), 4, 600)
+        );
         let cheap = Batch { worst: 100, ..batch };
         record.add(&cheap);
-        assert_eq!(record.reserve(1, 100), 2 * 50 + 75, "the dearest call is forgotten little by little");
+        assert_eq!(
+            record.reserve(1, 100),
+            2 * 50 + 75,
+            "the dearest call is forgotten little by little"
+        );
         let known = Record::known(&record.seen);
         assert_eq!((known.mean(), known.is_warm, known.seen.calls), (Some(150), false, 0));
         assert_eq!(Record::known(&Seen::default()).mean(), None);
@@ -132,7 +139,10 @@ mod tests {
         let mut beside = Beside::default();
         assert_eq!(beside.excess(1_000), 0, "nothing is known");
         (0..100).for_each(|_| beside = beside.with(&batch(70), &batch(100)));
-        assert!((-305..=-295).contains(&beside.excess(1_000)) && beside.calls <= RECENT + 8, "{beside:?}");
+        assert!(
+            (-305..=-295).contains(&beside.excess(1_000)) && beside.calls <= RECENT + 8,
+            "{beside:?}"
+        );
         // An arm that got twice as slow is seen as such after some epochs, also where the default's level has changed.
         (0..20).for_each(|_| beside = beside.with(&batch(400), &batch(200)));
         assert!((970..=1_000).contains(&beside.excess(1_000)), "{beside:?}");

@@ -79,7 +79,9 @@ impl Settings {
             return Ok(settings);
         }
         for part in text.split(',') {
-            let (name, value) = part.split_once('=').ok_or_else(|| SettingsError::Form { part: part.to_owned() })?;
+            let (name, value) = part
+                .split_once('=')
+                .ok_or_else(|| SettingsError::Form { part: part.to_owned() })?;
             let (name, value) = (name.trim(), value.trim());
             if seen.contains(&name) {
                 return Err(SettingsError::Twice { name: name.to_owned() });
@@ -106,11 +108,36 @@ impl Settings {
     /// Checks the values.
     pub fn validate(&self) -> Result<(), SettingsError> {
         let values: [(&str, bool, String, &'static str); 5] = [
-            ("alpha", self.alpha > 0.0 && self.alpha <= 1.0, self.alpha.to_string(), ALPHA),
-            ("constant", self.constant_ns <= HOUR_NS, format!("{}ns", self.constant_ns), CONSTANT),
-            ("epoch", (8..=1024).contains(&self.epoch_calls), self.epoch_calls.to_string(), EPOCH),
-            ("adopt-after", (1..=1000).contains(&self.adopt_after), self.adopt_after.to_string(), ADOPT_AFTER),
-            ("risk", (101..=10_000).contains(&self.risk_percent), self.risk_percent.to_string(), RISK),
+            (
+                "alpha",
+                self.alpha > 0.0 && self.alpha <= 1.0,
+                self.alpha.to_string(),
+                ALPHA,
+            ),
+            (
+                "constant",
+                self.constant_ns <= HOUR_NS,
+                format!("{}ns", self.constant_ns),
+                CONSTANT,
+            ),
+            (
+                "epoch",
+                (8..=1024).contains(&self.epoch_calls),
+                self.epoch_calls.to_string(),
+                EPOCH,
+            ),
+            (
+                "adopt-after",
+                (1..=1000).contains(&self.adopt_after),
+                self.adopt_after.to_string(),
+                ADOPT_AFTER,
+            ),
+            (
+                "risk",
+                (101..=10_000).contains(&self.risk_percent),
+                self.risk_percent.to_string(),
+                RISK,
+            ),
         ];
         match values.into_iter().find(|(_, fits, _, _)| !fits) {
             Some((name, _, value, allowed)) => Err(SettingsError::Value {
@@ -140,7 +167,11 @@ fn nanoseconds(text: &str) -> Option<u64> {
         "s" => 1_000_000_000,
         _ => return None,
     };
-    number.parse::<u64>().ok()?.checked_mul(factor).filter(|ns| *ns <= HOUR_NS)
+    number
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(factor)
+        .filter(|ns| *ns <= HOUR_NS)
 }
 
 #[cfg(test)]
@@ -167,7 +198,10 @@ mod tests {
     fn mistakes_are_named_with_what_is_allowed() {
         for (text, words) in [
             ("fast", "`fast` is no setting; write `name=value`"),
-            ("alfa=1", "`alfa` is no setting of online selection; allowed: `alpha`, `constant`"),
+            (
+                "alfa=1",
+                "`alfa` is no setting of online selection; allowed: `alpha`, `constant`",
+            ),
             ("alpha=0.1,alpha=0.2", "`alpha` is set twice"),
             ("alpha=0", "`alpha=0`: allowed is a share above 0"),
             ("alpha=NaN", "`alpha=NaN`: allowed is a share"),

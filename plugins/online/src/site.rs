@@ -1,10 +1,15 @@
 //! The state machine of a site: quiet calls, timed calls of an epoch, an exchange under way, and what follows from it.
 
+mod booking;
+mod pacing;
+
+use booking::ENOUGH;
+
 use crate::account::Account;
 use crate::epoch::{Epoch, VOID};
-use crate::exploration::{BLOCKS_OF_WATCH, Exploration, Means, Plan, permille};
+use crate::exploration::{Exploration, permille};
 use crate::knowledge::Entry;
-use crate::order::{self, Slot};
+use crate::order::Slot;
 use crate::record::{Beside, Record};
 use crate::span::Span;
 use crate::{Act, Arm, Settings, Spent, Step};
@@ -15,12 +20,6 @@ const FIRST_INTERVAL: u64 = 64;
 const DOUBT_INTERVAL: u64 = 16;
 /// Looks in succession that have to speak against a choice.
 const DOUBTS: u32 = 2;
-/// Calls after which a site that waits for its budget measures the default again.
-const LONGEST_WAIT: u64 = 1 << 20;
-/// Intervals double up to this one.
-const LONGEST_INTERVAL: u64 = 1 << 40;
-/// Calls that a ratio or a level of an epoch needs.
-const ENOUGH: u64 = 4;
 
 /// What a site knows and does next.
 #[derive(Debug, Clone)]
@@ -92,7 +91,9 @@ impl Site {
             beside: Beside::default(),
             doubts: 0,
             account: Account::new(settings.alpha_ppm(), settings.constant_ns),
-            records: (0..arms).map(|arm| seen(arm).map_or_else(Record::default, Record::known)).collect(),
+            records: (0..arms)
+                .map(|arm| seen(arm).map_or_else(Record::default, Record::known))
+                .collect(),
             slots: Vec::new(),
             reserve: 0,
             gives: vec![VOID; 2 * settings.epoch_calls as usize],
@@ -165,7 +166,11 @@ impl Site {
                 }
                 self.incumbent = incumbent;
                 self.ratios = ratios;
-                self.doubts = if is_changed || !doubt.of_incumbent { 0 } else { self.doubts + 1 };
+                self.doubts = if is_changed || !doubt.of_incumbent {
+                    0
+                } else {
+                    self.doubts + 1
+                };
                 if self.doubts >= DOUBTS {
                     self.restart(&epoch);
                 }
@@ -183,7 +188,11 @@ impl Site {
                     }
                 } else {
                     // A doubt that was not confirmed is no reason to look less often.
-                    let next = if self.doubts > 0 { interval } else { interval.saturating_mul(2) };
+                    let next = if self.doubts > 0 {
+                        interval
+                    } else {
+                        interval.saturating_mul(2)
+                    };
                     self.doubts = 0;
                     self.watch(next);
                 }
@@ -229,7 +238,8 @@ impl Site {
         let (Some(default), Some(chosen)) = (known.arms.first(), known.arms.get(usize::from(settled))) else {
             return;
         };
-        let (Some(default_ns), Some(chosen_ns)) = (self.records[0].mean(), self.records[usize::from(settled)].mean()) else {
+        let (Some(default_ns), Some(chosen_ns)) = (self.records[0].mean(), self.records[usize::from(settled)].mean())
+        else {
             return;
         };
         self.default_ns = Some(default_ns.max(1));
@@ -288,103 +298,6 @@ impl Site {
         }
     }
 
-    fn begin_epoch(&mut self) {
-        let arms = match &self.aim {
-            Aim::Watch(_) => None,
-            Aim::Explore(exploration) => {
-                // What was waited for counts from here on; what it really was says the epoch.
-                let mut account = self.account;
-                if self.running == 0 {
-                    account.calls(self.untimed, self.default_ns.unwrap_or(0));
-                }
-                match exploration.plan(&self.means(account.free())) {
-                    Plan::Epoch(arms) => Some(arms),
-                    Plan::Until(_) => None,
-                }
-            }
-        };
-        let arms = arms.unwrap_or_else(|| Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls));
-        let default_ns = self.default_ns.unwrap_or(0);
-        let challengers = arms.iter().filter(|(arm, _)| *arm != 0 && *arm != self.incumbent);
-        self.reserve = challengers.map(|(arm, calls)| self.records[usize::from(*arm)].reserve(u64::from(*calls), default_ns)).sum();
-        self.slots = order::slots(&arms, u64::from(self.epochs));
-        self.gives.fill(VOID);
-        self.phase = Phase::Timing(0, false);
-    }
-
-    fn means(&self, free: i128) -> Means<'_> {
-        Means {
-            records: &self.records,
-            incumbent: self.incumbent,
-            default_ns: self.default_ns,
-            free,
-            epoch_calls: self.epoch_calls,
-        }
-    }
-
-    /// Puts an epoch, and the calls before it that were not timed, into the account. Says which arms it timed for the first time.
-    fn account_for(&mut self, epoch: &Epoch, is_doubted: bool) -> Vec<bool> {
-        let measured = epoch.batch(0).map(|batch| batch.mean().max(1));
-        let before = self.default_ns;
-        let mut new = vec![false; self.records.len()];
-        for (arm, record) in self.records.iter_mut().enumerate() {
-            if let Some(batch) = epoch.batch(u16::try_from(arm).unwrap_or(u16::MAX)) {
-                new[arm] = !record.is_warm;
-                record.add(&batch);
-            }
-        }
-        let Some(default_ns) = measured.or(before) else {
-            return new;
-        };
-        self.default_ns = Some(default_ns);
-        self.account.calls(epoch.timed(), default_ns);
-        let mut challengers = 0;
-        for arm in 1..u16::try_from(self.records.len()).unwrap_or(u16::MAX) {
-            let Some(batch) = epoch.batch(arm) else { continue };
-            let beyond = i128::from(batch.counted) - i128::from(batch.calls) * i128::from(default_ns);
-            if arm == self.incumbent {
-                self.account.charge(beyond);
-            } else {
-                // Luck of an arm of which nothing is shown pays for nothing.
-                self.account.charge(beyond.max(0));
-                challengers += beyond.max(0);
-            }
-        }
-        self.account.took(challengers, self.reserve);
-        self.account.calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
-        let excess_before = self.beside.excess(before.unwrap_or(default_ns));
-        if self.incumbent != 0
-            && let (Some(own), Some(default)) = (epoch.batch(self.incumbent), epoch.batch(0))
-        {
-            // An arm that has got slow is charged for that at once; luck of few calls is smoothed.
-            let earlier = if is_doubted { Beside::default() } else { self.beside };
-            self.beside = earlier.with(&own, &default);
-        }
-        if self.running != 0 {
-            let each = excess_before.max(self.beside.excess(default_ns));
-            self.account.charge(i128::from(self.untimed) * each);
-        }
-        self.untimed = 0;
-        new
-    }
-
-    fn doubt(&self, epoch: &Epoch) -> Doubt {
-        let mut doubt = Doubt::default();
-        let Some(default) = epoch.batch(0).filter(|batch| batch.calls >= ENOUGH) else {
-            return doubt;
-        };
-        doubt.of_level = self.levels.is_some_and(|levels| levels.is_left_by(default.median));
-        if self.incumbent != 0
-            && let Some(batch) = epoch.batch(self.incumbent).filter(|batch| batch.calls >= ENOUGH)
-        {
-            let high = self.ratios.map_or(1000, |ratios| ratios.high());
-            // An arm that was a third faster has changed long before it is slower than the default.
-            let most = high.max(1000).min(high + high / 4);
-            doubt.of_incumbent = permille(batch.median, default.median) > most;
-        }
-        doubt
-    }
-
     fn restart(&mut self, epoch: &Epoch) {
         if let Some(default) = epoch.batch(0) {
             // Or a machine with two moods would start again at each change.
@@ -397,76 +310,4 @@ impl Site {
         self.beside = Beside::default();
         self.doubts = 0;
     }
-
-    fn go_on_exploring(&mut self) {
-        let Aim::Explore(exploration) = &self.aim else { return };
-        if exploration.is_over() {
-            self.watch(FIRST_INTERVAL);
-            return;
-        }
-        let wait = match exploration.plan(&self.means(self.account.free())) {
-            Plan::Epoch(_) => 0,
-            Plan::Until(needed) => self.account.calls_until(needed, self.default_ns.unwrap_or(1)).min(LONGEST_WAIT),
-        };
-        self.rest(wait, self.doubts > 0);
-    }
-
-    fn watch(&mut self, interval: u64) {
-        let interval = interval.min(LONGEST_INTERVAL);
-        self.rest(interval, false);
-        // The interval that it really is: the budget may not have reached for more.
-        let begun = match self.phase {
-            Phase::Quiet(calls) => calls.max(1),
-            _ => interval,
-        };
-        self.aim = Aim::Watch(begun);
-    }
-
-    /// Quiet calls: of the incumbent as long as nothing speaks against it and the slack would pay for its getting slow unseen, else of the default.
-    fn rest(&mut self, calls: u64, is_doubted: bool) {
-        self.running = 0;
-        if self.incumbent == 0 || is_doubted {
-            self.phase = Phase::Quiet(calls);
-            return;
-        }
-        let unwatched = self.unwatched();
-        if unwatched > 0 {
-            self.running = self.incumbent;
-            self.phase = Phase::Quiet(calls.min(unwatched));
-        } else {
-            let wait = self.account.calls_until(self.risk(), self.default_ns.unwrap_or(1));
-            let is_paid = self.account.free() >= self.risk();
-            self.phase = Phase::Quiet(if is_paid { 0 } else { wait });
-        }
-    }
-
-    /// Time beyond the default's that one call of the incumbent may take unseen.
-    fn risk(&self) -> i128 {
-        (i128::from(self.default_ns.unwrap_or(1)) * i128::from(self.risk_percent - 100) / 100).max(1)
-    }
-
-    /// Calls of the incumbent that the slack pays for if it gets slow after the last one that was timed, those until the next adoption left out.
-    fn unwatched(&self) -> u64 {
-        let in_all = self.account.free() / self.risk();
-        let until_adopted = i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
-        u64::try_from(in_all - until_adopted).unwrap_or(0)
-    }
-
-    /// Blocks of an epoch without challengers: as many as the slack pays for, where the incumbent takes part.
-    fn blocks_of_watch(&self) -> u32 {
-        if self.incumbent == 0 {
-            return BLOCKS_OF_WATCH;
-        }
-        let paid = u32::try_from(self.account.free() / self.risk()).unwrap_or(if self.account.free() > 0 { u32::MAX } else { 1 });
-        paid.clamp(1, BLOCKS_OF_WATCH)
-    }
-}
-
-/// What an epoch says against what was chosen.
-#[derive(Debug, Default, Clone, Copy)]
-struct Doubt {
-    /// The chosen arm is slower than it was, compared with the default.
-    of_incumbent: bool,
-    /// The default is faster or slower than it was.
-    of_level: bool,
 }

@@ -10,7 +10,10 @@ pub(crate) struct Span {
 impl Span {
     /// What a value adds to the interval.
     pub(crate) fn with(span: Option<Span>, value: u64) -> Option<Span> {
-        let span = span.unwrap_or(Span { low: value, high: value });
+        let span = span.unwrap_or(Span {
+            low: value,
+            high: value,
+        });
         Some(Span {
             low: span.low.min(value),
             high: span.high.max(value),
@@ -35,7 +38,14 @@ mod tests {
     fn the_interval_grows_and_is_left_on_both_sides() {
         let span = Span::with(Span::with(None, 100), 200).unwrap();
         assert_eq!(span.high(), 200);
-        for (value, left) in [(66, true), (67, false), (300, false), (301, true), (u64::MAX, true), (0, true)] {
+        for (value, left) in [
+            (66, true),
+            (67, false),
+            (300, false),
+            (301, true),
+            (u64::MAX, true),
+            (0, true),
+        ] {
             assert_eq!(span.is_left_by(value), left, "{value}");
         }
     }

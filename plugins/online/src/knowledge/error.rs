@@ -29,7 +29,9 @@ pub enum KnowledgeError {
         got: u64,
     },
     /// It is too large.
-    #[error("`{path}` has more than {MOST_BYTES} bytes, the most that a file of what jobs learnt may have; remove it, and jobs begin anew")]
+    #[error(
+        "`{path}` has more than {MOST_BYTES} bytes, the most that a file of what jobs learnt may have; remove it, and jobs begin anew"
+    )]
     Large {
         /// The file.
         path: PathBuf,
@@ -45,7 +47,9 @@ pub enum KnowledgeError {
         expected: String,
     },
     /// Another job writes it for too long.
-    #[error("`{path}` has been locked for {seconds} s by another job that writes what it learnt; if there is none, remove it")]
+    #[error(
+        "`{path}` has been locked for {seconds} s by another job that writes what it learnt; if there is none, remove it"
+    )]
     Locked {
         /// The lock.
         path: PathBuf,

@@ -56,8 +56,14 @@ pub fn list(place: &Path) -> Result<Vec<(PathBuf, Result<File, KnowledgeError>)>
         trust::above(place)?;
         paths.push(place.to_owned());
     }
+    let is_directory = paths.first().is_none_or(|path| path != place);
     let read = |path: PathBuf| match opened(&path) {
         Ok(None) => None,
+        // A copy would say everything twice.
+        Ok(Some(file)) if is_directory && !path.ends_with(file.layout.file_name()) => {
+            let (has, expected) = (in_words(&file.layout), "the layout of its name".to_owned());
+            Some((path.clone(), Err(KnowledgeError::Layout { path, has, expected })))
+        }
         Ok(Some(file)) => Some((path, Ok(file))),
         Err(error) => Some((path, Err(error))),
     };
@@ -74,19 +80,29 @@ pub fn merge(directory: &Path, learnt: &File) -> Result<(), KnowledgeError> {
         let path = path.to_owned();
         move |error| KnowledgeError::Io { what, path, error }
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(io("make", directory))?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(io("make", directory))?;
     trust::directory(directory, &Trusted::program())?;
     let path = directory.join(learnt.layout.file_name());
     let _lock = locked(&path.with_extension("lock"))?;
     let mut file = read(directory, &learnt.layout)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
     file.add(learnt, now);
     let text = within_bounds(&mut file);
     let new = path.with_extension(format!("{}.new", std::process::id()));
     // What a job left that was killed here, with the same number.
     let _ = std::fs::remove_file(&new);
     let mut options = OpenOptions::new();
-    let options = options.write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let options = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW);
     let mut writer = options.open(&new).map_err(io("write", &new))?;
     let written = writer
         .write_all(text.as_bytes())
@@ -125,11 +141,13 @@ fn opened(path: &Path) -> Result<Option<File>, KnowledgeError> {
         opened => opened?,
     };
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| KnowledgeError::Io {
-        what: "read",
-        path: path.to_owned(),
-        error,
-    })?;
+    file.take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| KnowledgeError::Io {
+            what: "read",
+            path: path.to_owned(),
+            error,
+        })?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(KnowledgeError::Large { path: path.to_owned() });
     }
@@ -144,7 +162,12 @@ fn opened(path: &Path) -> Result<Option<File>, KnowledgeError> {
 /// end together one may be forgotten.
 fn locked(path: &Path) -> Result<std::fs::File, KnowledgeError> {
     let mut options = OpenOptions::new();
-    let options = options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let options = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW);
     let file = options.open(path).map_err(|error| KnowledgeError::Io {
         what: "lock",
         path: path.to_owned(),
@@ -164,6 +187,11 @@ fn locked(path: &Path) -> Result<std::fs::File, KnowledgeError> {
 }
 
 fn in_words(layout: &Layout) -> String {
-    let Layout { library, ranks, nodes, ranks_per_node } = layout;
+    let Layout {
+        library,
+        ranks,
+        nodes,
+        ranks_per_node,
+    } = layout;
     format!("`{library}` with {ranks} ranks on {nodes} hosts, up to {ranks_per_node} on each")
 }

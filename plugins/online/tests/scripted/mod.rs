@@ -1,7 +1,7 @@
 //! Jobs whose times are scripted: ranks with clocks of their own, arms whose true cost is known, and the account that only the script can keep.
 
 use kilter_online::knowledge::Entry;
-use kilter_online::{Act, Settings, Site};
+use kilter_online::{Act, Settings, Site, Step};
 
 /// True mean cost of an arm's call in ns, and what a call really takes.
 pub(crate) struct Scenario {
@@ -16,7 +16,7 @@ pub(crate) struct Scenario {
     pub(crate) arrival: fn(call: u64, rank: usize, random: &mut Random) -> f64,
 }
 
-pub(crate) const RANKS: usize = 4;
+pub(crate) const RANKS: usize = 3;
 
 /// What a run was, seen from the script.
 #[derive(Debug, Clone, Default)]
@@ -39,16 +39,17 @@ pub(crate) struct Run {
     pub(crate) epochs: u32,
     pub(crate) restarts: u32,
     pub(crate) timed: u64,
-    /// Expected time over the default's, and the bound, at each point.
-    pub(crate) curve: Vec<f64>,
+    /// Expected time over the default's at each point, and its bound.
+    pub(crate) curve: Vec<(f64, f64)>,
     pub(crate) learnt: Entry,
 }
 
-/// Goes through a job. `points` are calls after which the curve is noted.
+/// Goes through a job. `points` are calls after which the curve is noted, in rising order.
 pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Option<&Entry>, points: &[u64]) -> Run {
     let mut random = Random::new(seed);
-    let offsets: Vec<i64> = (0..RANKS).map(|_| (random.uniform() * 2_000.0) as i64 - 1_000).collect();
-    let mut sites = vec![Site::new(settings, scenario.arms, known); RANKS];
+    // Clocks of hosts differ, by less than a call takes.
+    let offsets: [f64; RANKS] = std::array::from_fn(|_| 20.0 * random.uniform());
+    let mut sites: [Site; RANKS] = std::array::from_fn(|_| Site::new(settings, scenario.arms, known));
     let mut under_way: Option<Vec<i64>> = None;
     let mut run = Run {
         worst: f64::NEG_INFINITY,
@@ -58,15 +59,22 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
     };
     let (mut now, mut drawn, mut drawn_default) = (1e9, 0.0, 0.0);
     for call in 0..scenario.calls {
-        let steps: Vec<_> = sites.iter_mut().map(Site::step).collect();
-        assert!(steps.iter().all(|step| *step == steps[0]), "{}: ranks differ in call {call}", scenario.name);
+        let steps: [Step; RANKS] = std::array::from_fn(|rank| sites[rank].step());
         let step = steps[0];
+        assert!(
+            steps.iter().all(|other| *other == step),
+            "{}: ranks differ in call {call}",
+            scenario.name
+        );
         match step.before {
             Act::Nothing => {}
             Act::Exchange => {
                 let mut maxima = sites[0].gives().to_vec();
                 for site in &sites[1..] {
-                    maxima.iter_mut().zip(site.gives()).for_each(|(most, own)| *most = (*most).max(*own));
+                    maxima
+                        .iter_mut()
+                        .zip(site.gives())
+                        .for_each(|(most, own)| *most = (*most).max(*own));
                 }
                 assert!(under_way.replace(maxima).is_none(), "two exchanges at once");
             }
@@ -79,18 +87,21 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
         let mean = (scenario.mean)(call, step.arm.0, seed);
         let default = (scenario.mean)(call, 0, seed);
         let luck = (scenario.noise)(&mut random);
-        let starts: Vec<f64> = (0..RANKS).map(|rank| now + (scenario.arrival)(call, rank, &mut random)).collect();
+        let starts: [f64; RANKS] = std::array::from_fn(|rank| now + (scenario.arrival)(call, rank, &mut random));
         let last = starts.iter().fold(now, |last, start| last.max(*start));
         let end = last + mean * luck;
         if step.timed {
             run.timed += 1;
-            for ((site, start), offset) in sites.iter_mut().zip(&starts).zip(&offsets) {
-                // Clocks differ by up to 1 us, and ranks leave at different times.
-                let leaves = last + (end - last) * (0.6 + 0.4 * random.uniform());
-                site.timed(*start as i64 + offset / 100, leaves as i64 + offset / 100);
+            for rank in 0..RANKS {
+                // Ranks leave one after the other, and another one is the last each time.
+                let share = if call % RANKS as u64 == rank as u64 {
+                    1.0
+                } else {
+                    random.uniform()
+                };
+                let leaves = last + (end - last) * share;
+                sites[rank].timed((starts[rank] + offsets[rank]) as i64, (leaves + offsets[rank]) as i64);
             }
-            // The last one leaves at the end.
-            sites[(call % RANKS as u64) as usize].timed(starts[(call % RANKS as u64) as usize] as i64, end as i64);
         }
         now = end + 1_000.0;
         run.behind += mean - default;
@@ -104,8 +115,8 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
             run.calls_until_settled = Some(call);
             run.epochs_until_settled = Some(sites[0].spent().epochs);
         }
-        if points.contains(&(call + 1)) {
-            run.curve.push(1.0 + run.behind / run.default);
+        if points.get(run.curve.len()) == Some(&(call + 1)) {
+            run.curve.push((1.0 + run.behind / run.default, 1.0 + bound(run.default) / run.default));
         }
         run.last = step.arm.0;
     }
@@ -131,10 +142,10 @@ impl Random {
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Mean 1, standard deviation `sd`: the sum of twelve uniforms is as normal as is needed.
+    /// Mean 1 and this standard deviation: the sum of four uniforms is as normal as is needed.
     pub(crate) fn near_one(&mut self, sd: f64) -> f64 {
-        let sum: f64 = (0..12).map(|_| self.uniform()).sum();
-        (1.0 + sd * (sum - 6.0)).max(0.2)
+        let sum: f64 = (0..4).map(|_| self.uniform()).sum();
+        (1.0 + sd * (sum - 2.0) * 1.732).max(0.2)
     }
 
     /// Pareto with shape 1.5 and mean 1: no variance.
@@ -256,7 +267,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "the chosen arm gets slow",
         arms: 5,
         calls: 10_000,
-        mean: |call, arm, seed| of_arms(arm) * if arm == 2 && call >= 2_000 + (hash(1, seed) * 4_000.0) as u64 { 2.5 } else { 1.0 },
+        mean: |call, arm, seed| {
+            of_arms(arm)
+                * if arm == 2 && call >= 2_000 + (hash(1, seed) * 4_000.0) as u64 {
+                    2.5
+                } else {
+                    1.0
+                }
+        },
         noise: quiet,
         arrival: together,
     },
@@ -266,7 +284,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         calls: 10_000,
         mean: |_, arm, _| of_arms(arm),
         noise: quiet,
-        arrival: |call, rank, random| if call % RANKS as u64 == rank as u64 { 5_000.0 * US * random.uniform() } else { 0.0 },
+        arrival: |call, rank, random| {
+            if call % RANKS as u64 == rank as u64 {
+                5_000.0 * US * random.uniform()
+            } else {
+                0.0
+            }
+        },
     },
     Scenario {
         name: "calls alternate",
