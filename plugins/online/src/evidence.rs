@@ -36,10 +36,6 @@ impl Evidence {
         self.trials
     }
 
-    pub(crate) fn hits(&self) -> u32 {
-        self.hits
-    }
-
     /// True if so much evidence says that hits are more frequent than misses.
     pub(crate) fn shows_more(&self, weight: u64) -> bool {
         2 * u64::from(self.hits) > u64::from(self.trials) && self.reaches(weight)

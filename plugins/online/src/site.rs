@@ -16,6 +16,8 @@ use crate::{Act, Arm, Settings, Spent, Step};
 
 /// Calls before the first look at what was chosen. Each further look comes after twice as many.
 const FIRST_INTERVAL: u64 = 64;
+/// Calls before the first look at what another job chose.
+const FIRST_OF_KNOWN: u64 = 16;
 /// Calls before a doubt is looked at once more.
 const DOUBT_INTERVAL: u64 = 16;
 /// Looks in succession that have to speak against a choice.
@@ -251,7 +253,7 @@ impl Site {
             default: default_ns,
             calls: 1,
         };
-        self.watch(FIRST_INTERVAL);
+        self.watch(FIRST_OF_KNOWN);
     }
 
     fn untimed(&mut self, before: Act) -> Step {

@@ -11,7 +11,7 @@ const RUNS: u64 = 30;
 /// Promises of a scenario: arm, least share of runs that choose it, most time beyond the default's in percent, most share of runs that
 /// break the bound.
 const PROMISES: &[(&str, Option<u16>, f64, f64, f64)] = &[
-    ("one arm 30 % faster", Some(2), 1.0, -27.5, 0.0),
+    ("one arm 30 % faster", Some(2), 1.0, -27.0, 0.0),
     ("the default is best", Some(0), 1.0, 0.6, 0.0),
     ("all arms ten times slower", Some(0), 1.0, 1.2, 0.0),
     ("long calls", Some(2), 1.0, -25.0, 0.0),
@@ -23,7 +23,7 @@ const PROMISES: &[(&str, Option<u16>, f64, f64, f64)] = &[
     ("drift to three times", Some(2), 0.9, -24.0, 0.0),
     ("the default gets fastest", Some(0), 1.0, -9.0, 0.0),
     ("the chosen arm gets slow", Some(0), 1.0, 1.0, 0.0),
-    ("late ranks", Some(2), 1.0, -27.5, 0.0),
+    ("late ranks", Some(2), 1.0, -27.0, 0.0),
     ("calls alternate", Some(2), 0.95, -25.0, 0.0),
     ("rare slow calls of an arm", Some(0), 0.95, 6.0, 0.04),
     ("nothing to choose", Some(0), 1.0, 0.01, 0.0),
@@ -41,20 +41,36 @@ fn share(runs: &[Run], is_one: impl Fn(&Run) -> bool) -> f64 {
 fn every_scenario_keeps_its_promises() {
     assert_eq!(PROMISES.len(), SCENARIOS.len());
     for &(name, chosen, least, most_behind, most_broken) in PROMISES {
-        let runs: Vec<Run> = (0..RUNS).map(|seed| run(scenario(name), &Settings::default(), seed, None, &[])).collect();
+        let runs: Vec<Run> = (0..RUNS)
+            .map(|seed| run(scenario(name), &Settings::default(), seed, None, &[]))
+            .collect();
         let broken = share(&runs, |run| run.worst > 0.0);
-        assert!(broken <= most_broken, "{name}: the bound is broken in {broken} of the runs");
-        let behind = runs.iter().map(|run| 100.0 * run.behind / run.default).fold(f64::MIN, f64::max);
+        assert!(
+            broken <= most_broken,
+            "{name}: the bound is broken in {broken} of the runs"
+        );
+        let behind = runs
+            .iter()
+            .map(|run| 100.0 * run.behind / run.default)
+            .fold(f64::MIN, f64::max);
         assert!(behind <= most_behind, "{name}: {behind} % behind");
         // Where nothing can be told from the default, no choice is one for it.
-        let choose = share(&runs, |run| run.settled == chosen || (chosen.is_none() && run.settled == Some(0)));
+        let choose = share(&runs, |run| {
+            run.settled == chosen || (chosen.is_none() && run.settled == Some(0))
+        });
         assert!(choose >= least, "{name}: {choose} of the runs choose {chosen:?}");
     }
 }
 
 #[test]
 fn a_slow_arm_is_stopped_after_few_calls() {
-    let run = run(scenario("all arms ten times slower"), &Settings::default(), 1, None, &[]);
+    let run = run(
+        scenario("all arms ten times slower"),
+        &Settings::default(),
+        1,
+        None,
+        &[],
+    );
     for seen in &run.learnt.arms[1..] {
         assert!(seen.calls <= 8, "{seen:?}");
     }
@@ -67,15 +83,26 @@ fn a_job_that_knows_begins_settled_and_looks_ever_more_seldom() {
     let first = run(scenario, &settings, 1, None, &[]);
     assert_eq!(first.settled, Some(2));
     let second = run(scenario, &settings, 2, Some(&first.learnt), &[]);
-    assert_eq!((second.calls_until_settled, second.settled, second.restarts), (Some(0), Some(2), 0));
-    assert!(second.behind / second.default < -0.29, "{}", second.behind / second.default);
+    assert_eq!(
+        (second.calls_until_settled, second.settled, second.restarts),
+        (Some(0), Some(2), 0)
+    );
+    assert!(
+        second.behind / second.default < -0.29,
+        "{}",
+        second.behind / second.default
+    );
     assert!(second.epochs < 20 && second.worst < 0.0, "{} looks", second.epochs);
 }
 
 #[test]
 fn knowledge_that_is_wrong_here_costs_no_more_than_the_bound() {
     let learnt = run(scenario("one arm 30 % faster"), &Settings::default(), 1, None, &[]).learnt;
-    for name in ["the default is best", "all arms ten times slower", "Pareto(1.5), default best"] {
+    for name in [
+        "the default is best",
+        "all arms ten times slower",
+        "Pareto(1.5), default best",
+    ] {
         let scenario = scenario(name);
         // Arm 2 is 10 % slower here, ten times, and 10 % with heavy tails.
         for seed in 0..10 {
@@ -90,9 +117,19 @@ fn knowledge_that_is_wrong_here_costs_no_more_than_the_bound() {
 
 #[test]
 fn other_budgets_are_kept_as_well() {
-    for text in ["alpha=0.005", "alpha=0.1,constant=0ns", "epoch=8,adopt-after=1", "epoch=256,adopt-after=100,risk=400"] {
+    for text in [
+        "alpha=0.005",
+        "alpha=0.1,constant=0ns",
+        "epoch=8,adopt-after=1",
+        "epoch=256,adopt-after=100,risk=400",
+    ] {
         let settings = Settings::parse(text).unwrap();
-        for name in ["one arm 30 % faster", "the default is best", "long calls", "the chosen arm gets slow"] {
+        for name in [
+            "one arm 30 % faster",
+            "the default is best",
+            "long calls",
+            "the chosen arm gets slow",
+        ] {
             for seed in 0..3 {
                 let run = run(scenario(name), &settings, seed, None, &[]);
                 assert!(run.worst <= 0.0, "{text}, {name}: {}", run.worst);

@@ -16,7 +16,7 @@ pub(super) fn run(typed: &Import) -> anyhow::Result<Status> {
         );
     }
     let (mut rows, mut taken, mut refused) = (Vec::new(), 0, 0);
-    for (path, file) in files {
+    for (_, file) in files {
         match file {
             Ok(file) => {
                 rows.extend(learnt(&file));
@@ -27,11 +27,15 @@ pub(super) fn run(typed: &Import) -> anyhow::Result<Status> {
                 refused += 1;
             }
         }
-        tracing::debug!("read `{}`", path.display());
     }
     let store = Store::open(&typed.db)?;
-    store.record_learnt(&rows).with_context(|| format!("nothing of `{}` was imported", typed.online.display()))?;
-    let settled = rows.iter().filter(|row| row.is_settled && row.implementation != knowledge::DEFAULT).count();
+    store
+        .record_learnt(&rows)
+        .with_context(|| format!("nothing of `{}` was imported", typed.online.display()))?;
+    let settled = rows
+        .iter()
+        .filter(|row| row.is_settled && row.implementation != knowledge::DEFAULT)
+        .count();
     let files = if taken == 1 { "file" } else { "files" };
     eprintln!(
         "kilter: {} implementations of {taken} {files} in `{}`, {settled} of them chosen instead of the library's own; `kilter query learnt` prints them",
@@ -62,5 +66,64 @@ fn learnt(file: &File) -> Vec<Learnt> {
         });
         arms.collect()
     };
-    file.rows.iter().filter(|row| row.class <= 61).flat_map(of_row).collect()
+    file.rows
+        .iter()
+        .filter(|row| row.class <= 61)
+        .flat_map(of_row)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_bench::store::Reader;
+    use kilter_online::knowledge::{Entry, Layout, Seen};
+
+    use super::*;
+
+    #[test]
+    fn what_jobs_learnt_is_in_the_database_and_a_broken_file_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let online = directory.path().join("online");
+        let layout = Layout {
+            library: "MPI 1".to_owned(),
+            ranks: 8,
+            nodes: 4,
+            ranks_per_node: 2,
+        };
+        let mut file = File::empty(layout);
+        let seen = |each| Seen {
+            calls: 10,
+            counted_ns: 10 * each,
+            median_ns: each,
+        };
+        let entry = Entry {
+            settled: Some(1),
+            arms: vec![seen(100), seen(70)],
+        };
+        file.learn("reduce", 12, &["default".to_owned(), "reduce.ring".to_owned()], &entry);
+        knowledge::merge(&online, &file).unwrap();
+        let typed = Import {
+            online: online.clone(),
+            db: directory.path().join("kilter.db"),
+        };
+        assert_eq!(run(&typed).unwrap(), Status::Holds);
+        assert_eq!(run(&typed).unwrap(), Status::Holds, "once more");
+        let reader = Reader::open(&typed.db).unwrap();
+        let sql =
+            "SELECT group_concat(implementation || ' ' || bytes || ' ' || ifnull(choice, '-'), ', ') FROM learnt_view";
+        let rows: String = reader.connection().query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, "default 4096 -, reduce.ring 4096 settled");
+        std::fs::write(online.join("broken.json"), "{").unwrap();
+        assert_eq!(run(&typed).unwrap(), Status::Unfit);
+        std::fs::create_dir(directory.path().join("empty")).unwrap();
+        let empty = Import {
+            online: directory.path().join("empty"),
+            ..typed
+        };
+        let error = run(&empty).unwrap_err().to_string();
+        assert!(
+            error.contains("has no files") && error.contains("KILTER_ONLINE_DIR"),
+            "{error}"
+        );
+    }
 }

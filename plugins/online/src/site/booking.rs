@@ -3,7 +3,7 @@
 use crate::epoch::Epoch;
 use crate::exploration::permille;
 use crate::record::Beside;
-use crate::site::Site;
+use crate::site::{Aim, Site};
 
 /// Calls that a ratio or a level of an epoch needs.
 pub(super) const ENOUGH: u64 = 4;
@@ -67,12 +67,17 @@ impl Site {
 
     pub(super) fn doubt(&self, epoch: &Epoch) -> Doubt {
         let mut doubt = Doubt::default();
-        let Some(default) = epoch.batch(0).filter(|batch| batch.calls >= ENOUGH) else {
+        // A look for which the slack paid few calls says what it can.
+        let enough = match self.aim {
+            Aim::Watch(_) => epoch.asked(0).min(ENOUGH),
+            Aim::Explore(_) => ENOUGH,
+        };
+        let Some(default) = epoch.batch(0).filter(|batch| batch.calls >= enough) else {
             return doubt;
         };
         doubt.of_level = self.levels.is_some_and(|levels| levels.is_left_by(default.median));
         if self.incumbent != 0
-            && let Some(batch) = epoch.batch(self.incumbent).filter(|batch| batch.calls >= ENOUGH)
+            && let Some(batch) = epoch.batch(self.incumbent).filter(|batch| batch.calls >= enough)
         {
             let high = self.ratios.map_or(1000, |ratios| ratios.high());
             // An arm that was a third faster has changed long before it is slower than the default.

@@ -102,7 +102,8 @@ impl Site {
     /// Calls of the incumbent that the slack pays for if it gets slow after the last one that was timed, those until the next adoption left out.
     pub(super) fn unwatched(&self) -> u64 {
         let in_all = self.account.free() / self.risk();
-        let until_adopted = i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
+        // The look's own calls, those between them, and those until the exchange is adopted.
+        let until_adopted = 3 * i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
         u64::try_from(in_all - until_adopted).unwrap_or(0)
     }
 

@@ -116,7 +116,8 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
             run.epochs_until_settled = Some(sites[0].spent().epochs);
         }
         if points.get(run.curve.len()) == Some(&(call + 1)) {
-            run.curve.push((1.0 + run.behind / run.default, 1.0 + bound(run.default) / run.default));
+            run.curve
+                .push((1.0 + run.behind / run.default, 1.0 + bound(run.default) / run.default));
         }
         run.last = step.arm.0;
     }

@@ -100,21 +100,44 @@ mod tests {
     fn a_layout_that_is_imported_again_takes_its_own_place() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
-        store.record_learnt(&[learnt(8, "default", 5), learnt(8, "reduce.ring", 5), learnt(7, "default", 1)]).unwrap();
+        store
+            .record_learnt(&[
+                learnt(8, "default", 5),
+                learnt(8, "reduce.ring", 5),
+                learnt(7, "default", 1),
+            ])
+            .unwrap();
         store.record_learnt(&[learnt(8, "default", 9)]).unwrap();
         let rows = |sql: &str| -> Vec<(i64, String, i64, i64, f64, String)> {
             let mut statement = store.inner.connection.prepare(sql).unwrap();
             let rows = statement
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
+                .query_map([], |row| {
+                    Ok((
+                        row.get(0)?,
+                        row.get(1)?,
+                        row.get(2)?,
+                        row.get(3)?,
+                        row.get(4)?,
+                        row.get(5)?,
+                    ))
+                })
                 .unwrap();
             rows.map(Result::unwrap).collect()
         };
-        let all = rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view ORDER BY ranks");
+        let all =
+            rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view ORDER BY ranks");
         let when = "2027-01-15T08:00:00Z".to_owned();
         let row = |ranks| (ranks, "default".to_owned(), 4096, 8191, 2e-6, when.clone());
         assert_eq!(all, [row(7), row(8)]);
         // Twice the same: none of it is there.
-        assert!(store.record_learnt(&[learnt(9, "default", 1), learnt(9, "default", 2)]).is_err());
-        assert_eq!(rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view WHERE ranks = 9"), []);
+        assert!(
+            store
+                .record_learnt(&[learnt(9, "default", 1), learnt(9, "default", 2)])
+                .is_err()
+        );
+        assert_eq!(
+            rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view WHERE ranks = 9"),
+            []
+        );
     }
 }
