@@ -1,7 +1,7 @@
-//! Goes through thousands of scripted jobs of online selection, and prints what `docs/results/online.txt` keeps.
+//! Goes through thousands of scripted jobs of online selection, and prints what `docs/results/online/scripted.txt` keeps.
 //!
 //! ```text
-//! cargo run --release -p kilter-online --example regret -- 1000 > docs/results/online.txt
+//! cargo run --release -p kilter-online --example regret -- 1000 > docs/results/online/scripted.txt
 //! ```
 
 #[path = "../tests/scripted/mod.rs"]
@@ -22,6 +22,7 @@ fn main() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(100);
     let settings = Settings::default();
+    println!("$ cargo run --release -p kilter-online --example regret -- {runs}");
     println!(
         "# {runs} runs of each scenario, 10000 calls each; alpha {}, constant {} ns",
         settings.alpha, settings.constant_ns

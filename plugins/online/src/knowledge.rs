@@ -329,8 +329,22 @@ impl Row {
         let is_known = |id: &String| self.arms.iter().any(|arm| arm.id == *id);
         if let Some(settled) = new.settled.clone().filter(is_known) {
             self.settled = Some(settled);
+        } else if self.settled.as_ref().is_some_and(|settled| new.refutes(settled)) {
+            self.settled = None;
         }
         self.jobs = self.jobs.saturating_add(new.jobs);
         self.when = self.when.max(when).max(new.when);
+    }
+
+    /// True if it timed this arm and the default, and the default was no slower.
+    fn refutes(&self, settled: &str) -> bool {
+        let of = |id: &str| self.arms.iter().find(|arm| arm.id == id);
+        match (of(settled), of(DEFAULT)) {
+            (Some(arm), Some(default)) if settled != DEFAULT => {
+                let product = |time: u64, calls: u64| u128::from(time) * u128::from(calls);
+                product(arm.counted_ns, default.calls) >= product(default.counted_ns, arm.calls)
+            }
+            _ => false,
+        }
     }
 }

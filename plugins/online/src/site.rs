@@ -182,7 +182,9 @@ impl Site {
                 let interval = *interval;
                 if doubt.of_incumbent || doubt.of_level {
                     self.doubts += 1;
-                    if self.doubts >= DOUBTS {
+                    // A second look that nothing pays for is not made.
+                    let is_unpaid = doubt.of_incumbent && self.account.free() < self.risk();
+                    if self.doubts >= DOUBTS || is_unpaid {
                         self.restart(&epoch);
                         self.go_on_exploring();
                     } else {

@@ -215,3 +215,23 @@ fn names_of_files_are_plain_and_tell_libraries_apart() {
     assert_ne!(other.file_name(), name);
     assert!(!other.file_name().contains('/') && !other.file_name().contains(".."));
 }
+
+#[test]
+fn a_choice_is_forgotten_when_a_job_found_it_no_faster() {
+    let names = ids(&["default", "reduce.ring"]);
+    let settled_after = |own: u64| {
+        let mut file = learnt("reduce", 12, 10);
+        let mut later = File::empty(layout());
+        let entry = Entry {
+            settled: None,
+            arms: vec![seen(8, 100), seen(9, own)],
+        };
+        later.learn("reduce", 12, &names, &entry);
+        file.join(&later);
+        file.entry("reduce", 12, &names).unwrap().settled
+    };
+    assert_eq!(
+        (settled_after(99), settled_after(100), settled_after(1_000)),
+        (Some(1), None, None)
+    );
+}
