@@ -318,3 +318,98 @@ pub(crate) fn permille(time: u64, other: u64) -> u64 {
 fn number(arm: usize) -> u16 {
     u16::try_from(arm).unwrap_or(u16::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epoch::VOID;
+    use crate::order::{self, Slot};
+
+    /// An epoch of these arms, each in so many blocks, whose calls take what their arm costs (0: not timed).
+    fn learn(exploration: &mut Exploration, arms: &[(u16, u32)], costs: &[i64]) {
+        let slots: Vec<Slot> = order::slots(arms, 1);
+        let cost = |slot: &Slot| costs[usize::from(slot.arm)];
+        let maxima: Vec<i64> = slots
+            .iter()
+            .flat_map(|slot| if cost(slot) == 0 { [VOID, VOID] } else { [0, cost(slot)] })
+            .collect();
+        exploration.learn(&Epoch::new(&slots, &maxima), &vec![false; costs.len()]);
+    }
+
+    fn means(records: &[Record], incumbent: u16, free: i128) -> Means<'_> {
+        Means {
+            records,
+            incumbent,
+            default_ns: Some(100),
+            free,
+            epoch_calls: 32,
+        }
+    }
+
+    #[test]
+    fn the_default_is_measured_first_and_challengers_as_far_as_they_can_be_paid() {
+        let exploration = Exploration::new(4);
+        let records = vec![Record::default(); 4];
+        let unknown = Means {
+            default_ns: None,
+            ..means(&records, 0, 0)
+        };
+        assert_eq!(exploration.plan(&unknown), Plan::Epoch(vec![(0, 4)]));
+        // An arm that was never timed may cost ten times the default: 900 ns have to be free.
+        assert_eq!(exploration.plan(&means(&records, 0, 899)), Plan::Until(900));
+        let two = exploration.plan(&means(&records, 0, 2_000));
+        assert_eq!(two, Plan::Epoch(vec![(0, 2), (1, 1), (2, 1)]));
+    }
+
+    #[test]
+    fn batches_double_up_to_an_equal_share_of_the_epoch() {
+        let mut exploration = Exploration::new(3);
+        let records = vec![Record::default(); 3];
+        let mut sizes = Vec::new();
+        for _ in 0..6 {
+            let Plan::Epoch(arms) = exploration.plan(&means(&records, 0, i128::from(u32::MAX))) else {
+                panic!("it is paid");
+            };
+            let total: u32 = arms.iter().map(|(_, calls)| *calls).sum();
+            assert!(total <= 32, "{arms:?}");
+            sizes.push(arms[1].1);
+            learn(&mut exploration, &arms, &[100, 99, 101]);
+        }
+        assert_eq!(sizes, [1, 2, 4, 8, 10, 10]);
+    }
+
+    #[test]
+    fn the_fastest_of_those_that_won_is_the_incumbent_and_slow_ones_give_up() {
+        let mut exploration = Exploration::new(5);
+        let arms = [(0, 6), (1, 6), (2, 6), (3, 6), (4, 6)];
+        for _ in 0..6 {
+            learn(&mut exploration, &arms, &[100, 70, 60, 99, 500]);
+        }
+        assert_eq!(exploration.judge(0), 0, "36 pairs are too few");
+        assert!(!exploration.is_open(4), "five times slower");
+        learn(&mut exploration, &arms, &[100, 70, 60, 99, 500]);
+        assert_eq!(exploration.judge(0), 2);
+        assert!(exploration.is_over());
+        assert_eq!(exploration.ratios(2).unwrap().high(), 600);
+    }
+
+    #[test]
+    fn an_arm_that_is_faster_mostly_and_dearer_in_all_does_not_win() {
+        let mut exploration = Exploration::new(2);
+        for _ in 0..19 {
+            learn(&mut exploration, &[(0, 8), (1, 8)], &[100, 90]);
+            learn(&mut exploration, &[(0, 1), (1, 1)], &[100, 1_500]);
+            assert_eq!(exploration.judge(0), 0);
+        }
+        assert!(exploration.is_over(), "after 160 pairs it gives up");
+    }
+
+    #[test]
+    fn an_arm_of_which_nothing_is_heard_gives_up() {
+        let mut exploration = Exploration::new(2);
+        learn(&mut exploration, &[(0, 8), (1, 6)], &[100, 0]);
+        assert_eq!((exploration.judge(0), exploration.is_over()), (0, false));
+        learn(&mut exploration, &[(0, 8), (1, 1)], &[100, 0]);
+        assert_eq!((exploration.judge(0), exploration.is_over()), (0, true));
+    }
+}

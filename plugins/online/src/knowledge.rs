@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use error::KnowledgeError;
-pub use files::{list, merge, read};
+pub use files::{Found, list, merge, read};
 
 /// Version of the format.
 pub const VERSION: u32 = 1;

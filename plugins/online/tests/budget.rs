@@ -1,5 +1,7 @@
 //! What is promised of online selection, on scripted jobs: the bound, the choice, and what either costs.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 mod scripted;
 
 use kilter_online::Settings;

@@ -35,8 +35,11 @@ pub fn read(directory: &Path, layout: &Layout) -> Result<File, KnowledgeError> {
     Ok(file)
 }
 
+/// A file that [`list`] found, and what is in it.
+pub type Found = (PathBuf, Result<File, KnowledgeError>);
+
 /// All files of knowledge of a directory, or the one file that is named, each with its path; in the order of their names. What is no `.json` is none.
-pub fn list(place: &Path) -> Result<Vec<(PathBuf, Result<File, KnowledgeError>)>, KnowledgeError> {
+pub fn list(place: &Path) -> Result<Vec<Found>, KnowledgeError> {
     let failed = |error| KnowledgeError::Io {
         what: "read",
         path: place.to_owned(),
