@@ -126,6 +126,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-emit",
             "kilter-guard",
             "kilter-model",
+            "kilter-online",
             "kilter-overlap",
             "kilter-profile",
             "kilter-profiling",
