@@ -27,6 +27,7 @@ fn main() -> std::process::ExitCode {
         dropin::deployment,
         dropin::device,
         dropin::large,
+        dropin::online,
         dropin::presence,
         dropin::programs,
         dropin::python,

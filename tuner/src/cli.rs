@@ -14,6 +14,7 @@ mod detect;
 mod explain;
 mod generate;
 mod guard;
+mod import;
 mod job;
 mod list;
 mod measure;
@@ -40,6 +41,7 @@ pub use detect::{Detect, DetectFormat};
 pub use explain::Explain;
 pub use generate::Generate;
 pub use guard::Guard;
+pub use import::Import;
 pub use job::{Job, Output};
 pub use list::{List, ListFormat, Listed};
 pub use measure::{CacheChoice, CorrectionChoice, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice};
@@ -128,8 +130,12 @@ pub enum Command {
     Rollback(Rollback),
     /// Render a stored report again.
     Report(Render),
-    /// Print runs, launches, cells with their verdicts, or raw samples from the database.
+    /// Print runs, launches, cells with their verdicts, raw samples, or what jobs learnt from the database.
     Query(Query),
+    /// Put what jobs learnt while they ran into the database.
+    ///
+    /// `kilter query learnt` prints it. Exit status: 0 done, 2 a file was not taken.
+    Import(Import),
     /// Compare runs: violations of each, regressions and gains, agreement of their verdicts.
     ///
     /// Exit status: 0 no regression, 1 regressions, 2 error.

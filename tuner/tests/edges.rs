@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-algorithms", &[]),
     ("kilter-protocol", &["kilter-algorithms"]),
     ("kilter-profile", &["kilter-algorithms", "kilter-protocol"]),
+    ("kilter-online", &["kilter-profile"]),
     // The tuner. It never links MPI.
     ("kilter-render", &[]),
     ("kilter-stats", &[]),
@@ -125,6 +126,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-emit",
             "kilter-guard",
             "kilter-model",
+            "kilter-online",
             "kilter-overlap",
             "kilter-profile",
             "kilter-profiling",
@@ -159,6 +161,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-algorithms",
             "kilter-host",
             "kilter-mpi",
+            "kilter-online",
             "kilter-profile",
             "kilter-protocol",
         ],

@@ -3,12 +3,13 @@
 //! The fast path is a small cache of handles; each thread has its own if several threads call MPI at the same time. MPI reuses handles after a
 //! communicator is freed. So the cache stores a handle with a generation, which grows whenever a communicator is freed.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use kilter_abi::Context;
+use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, attribute, constants, handle, info};
 use kilter_profile::Table;
 
@@ -19,6 +20,7 @@ use crate::key::{self, attribute_of, set_attribute};
 use crate::prepared::PreparedCalls;
 use crate::private::{self, Private};
 use crate::rules::{Action, Implementation, Rules};
+use crate::sites::{self, Online, bit};
 use crate::started::{self, Started};
 
 /// A communicator that has rules.
@@ -27,7 +29,7 @@ pub(crate) struct State {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     pub(crate) table: Table<Action>,
-    rules: &'static Rules,
+    pub(crate) rules: &'static Rules,
     /// True if all its ranks are on one node.
     pub(crate) one_node: bool,
     /// True if it is asked for each call if the buffers lie on the host.
@@ -36,6 +38,10 @@ pub(crate) struct State {
     pub(crate) tables: RefCell<Tables>,
     /// Replaced calls, to be made again.
     pub(crate) prepared: PreparedCalls,
+    /// Selection while the program runs, if that is asked for.
+    pub(crate) online: Option<Online>,
+    /// Bits of the collectives whose calls are looked at.
+    looked_at: u32,
     stage: RefCell<Stage>,
 }
 
@@ -202,7 +208,12 @@ unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
 unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
     // SAFETY: by this function's contract, all ranks of `comm` make this call.
     let state = unsafe { rules_of(comm, started) };
-    let attribute = state.map_or(key::pass(), |state| Box::into_raw(state).cast_const().cast());
+    let attribute = state.map_or(key::pass(), |state| {
+        if let Some(online) = &state.online {
+            online.settle_down();
+        }
+        Box::into_raw(state).cast_const().cast()
+    });
     // SAFETY: `comm` is valid by this function's contract. The attribute is static, or a `State` that MPI's delete function frees.
     if let Err(error) = unsafe { set_attribute(comm, attribute) } {
         // Without it this rank would decide otherwise than the others at the next call.
@@ -242,7 +253,17 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         return None;
     };
     let rules = started.rules.as_ref().ok()?;
-    let table = rules.table(size)?;
+    let table = rules.table(size);
+    // Nothing is compared where it is asked for each call if it may be replaced, and on one rank.
+    let online = (device == Policy::Replace && size > 1)
+        .then(|| Online::new(started.online?, comm))
+        .flatten();
+    let tried = online.as_ref().map_or(0, |_| sites::collectives(rules));
+    let ruled = Collective::ALL.iter().filter(|collective| table.has(**collective));
+    let looked_at = ruled.fold(tried, |bits, collective| bits | bit(*collective));
+    if looked_at == 0 {
+        return None;
+    }
     if device == Policy::Leave {
         device::say_that_calls_are_left(rank);
         return None;
@@ -257,6 +278,8 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
         asks_device: device == Policy::Ask,
         tables: RefCell::new(Tables::new(size)),
         prepared: PreparedCalls::new(),
+        online,
+        looked_at,
         stage: RefCell::new(match shared {
             Some(private) => Stage::Ready(private),
             // The world lives as long as the program.
@@ -267,6 +290,17 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
 }
 
 impl State {
+    /// False for an implementation that said on all ranks that it cannot run on this communicator.
+    pub(crate) fn may_run(&self, implementation: &Implementation) -> bool {
+        self.tables.try_borrow().is_ok_and(|tables| tables.has(implementation))
+    }
+
+    /// True if a call of this collective may be replaced.
+    #[inline(always)]
+    pub(crate) fn looks_at(&self, collective: Collective) -> bool {
+        self.looked_at & bit(collective) != 0
+    }
+
     /// The context in which an implementation runs; `None`, on all ranks alike: the library shall carry the call out.
     ///
     /// # Safety
@@ -276,20 +310,43 @@ impl State {
         implementation: &Implementation,
         started: &'static Started,
     ) -> Option<*mut Context> {
-        let mut stage = self.stage.borrow_mut();
-        if let Stage::Waiting(left) = &mut *stage {
-            if *left > 0 {
-                *left -= 1;
-                return None;
-            }
-            // SAFETY: by this function's contract; only intracommunicators have a state.
-            let made = unsafe { private::make(self.comm, (self.rank, self.size), self.rules, started) };
-            *stage = made.map_or(Stage::Forgone, Stage::Ready);
-        }
+        // SAFETY: by this function's contract.
+        let stage = unsafe { self.advanced(started) };
         match &*stage {
             Stage::Ready(private) => private.context(implementation),
             Stage::Waiting(_) | Stage::Forgone => None,
         }
+    }
+
+    /// The private communicator; `None`, on all ranks alike, as for [`State::context`].
+    ///
+    /// # Safety
+    /// As for [`State::context`].
+    pub(crate) unsafe fn private(&self, started: &'static Started) -> Option<Arc<Private>> {
+        // SAFETY: by this function's contract.
+        let stage = unsafe { self.advanced(started) };
+        match &*stage {
+            Stage::Ready(private) => Some(Arc::clone(private)),
+            Stage::Waiting(_) | Stage::Forgone => None,
+        }
+    }
+
+    /// The stage of a call that may need a private communicator.
+    ///
+    /// # Safety
+    /// As for [`State::context`].
+    unsafe fn advanced(&self, started: &'static Started) -> RefMut<'_, Stage> {
+        let mut stage = self.stage.borrow_mut();
+        if let Stage::Waiting(left) = &mut *stage {
+            if *left > 0 {
+                *left -= 1;
+            } else {
+                // SAFETY: by this function's contract; only intracommunicators have a state.
+                let made = unsafe { private::make(self.comm, (self.rank, self.size), self.rules, started) };
+                *stage = made.map_or(Stage::Forgone, Stage::Ready);
+            }
+        }
+        stage
     }
 }
 
@@ -311,7 +368,11 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
     let attribute = attribute.cast_const();
     if attribute != key::pass() && attribute != key::private() {
         // SAFETY: every other attribute is a `State` from `create`, deleted once.
-        drop(unsafe { Box::from_raw(attribute.cast_mut().cast::<State>()) });
+        let state = unsafe { Box::from_raw(attribute.cast_mut().cast::<State>()) };
+        if let Some(online) = &state.online {
+            // SAFETY: the communicator is being freed.
+            unsafe { online.finish() };
+        }
     }
     0
 }
@@ -319,6 +380,7 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
 /// Attributes of `MPI_COMM_SELF` are deleted first of all in `MPI_Finalize`, whatever language called it.
 unsafe extern "C" fn delete_of_self(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
     started::stop();
+    sites::finish();
     private::finish();
     finish::report();
     0

@@ -177,20 +177,34 @@ pub(crate) unsafe fn early<N: Number, D: Number>(
     state: &State,
     given: Given<N, D>,
 ) -> Option<(u64, &Action)> {
+    // SAFETY: by this function's contract.
+    let bytes = unsafe { bytes_of(collective, state, given) }?;
+    Some((bytes, state.table.lookup(collective, bytes)?))
+}
+
+/// The total volume in bytes of a call that may be replaced; 0 for what not every rank knows. `None` for a call that moves no data.
+///
+/// # Safety
+/// As for [`describe`].
+#[inline(always)]
+pub(crate) unsafe fn bytes_of<N: Number, D: Number>(
+    collective: Collective,
+    state: &State,
+    given: Given<N, D>,
+) -> Option<u64> {
     let is_root = usize::try_from(given.root) == Ok(state.rank);
-    let bytes = if collective.volume_is_known() {
+    if collective.volume_is_known() {
         let listed = match collective {
             // SAFETY: by this function's contract.
             Collective::Allgatherv | Collective::ReduceScatter => unsafe { sum(given.recv_counts, state.size) }?,
             _ => 0,
         };
         // Calls that move no data are left to the library.
-        volume(collective, state, &given, (is_root, listed)).filter(|bytes| *bytes > 0)?
+        volume(collective, state, &given, (is_root, listed)).filter(|bytes| *bytes > 0)
     } else {
         // A volume that not every rank knows counts as 0; such a collective has one rule for all sizes.
-        0
-    };
-    Some((bytes, state.table.lookup(collective, bytes)?))
+        Some(0)
+    }
 }
 
 /// The sum of a list; `None` where there is none, or with a negative count.

@@ -6,7 +6,8 @@ use kilter_algorithms::Collective;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, Real};
 
 use crate::given::Given;
-use crate::replace::{Function, replace, ruled};
+use crate::online;
+use crate::replace::{Function, Outcome, replace, ruled};
 
 /// One form of one function, `MPI_X` and `PMPI_X` alike: the replacement that the profile has for the call, else the
 /// library's function. `N` and `D` are the types of counts and displacements where the macro is used.
@@ -47,8 +48,18 @@ macro_rules! form {
             unsafe {
                 if let Some((state, started)) = ruled(comm, This::COLLECTIVE) {
                     let given = Given::<N, D> { $($argument,)* ..Given::nothing() };
-                    if let Some(code) = replace::<This, N, D>(state, started, given) {
-                        return code;
+                    match replace::<This, N, D>(state, started, given) {
+                        Outcome::Done(code) => return code,
+                        Outcome::Library => {}
+                        Outcome::Online => {
+                            // By copies, so that only this path writes the arguments to memory.
+                            let library = move || {
+                                let real: unsafe extern "C" fn($($type,)* MPI_Comm) -> c_int = std::mem::transmute(REAL.address());
+                                real($($argument,)* comm)
+                            };
+                            let stored = given;
+                            return online::call::<This, N, D>(state, started, &stored, &library);
+                        }
                     }
                 }
                 let real: unsafe extern "C" fn($($type,)* MPI_Comm) -> c_int = std::mem::transmute(REAL.address());

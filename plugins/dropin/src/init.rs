@@ -7,6 +7,7 @@ use kilter_mpi::presence::{self, Library, Presence};
 use kilter_mpi::{Real, constants, info};
 
 use crate::warning::warn;
+use crate::world;
 
 type Argv = *mut *mut *mut c_char;
 
@@ -53,6 +54,10 @@ fn ask() {
         NOT
     };
     FOUND.store(found, Ordering::Release);
+    if found == EVERYWHERE {
+        // SAFETY: MPI was just initialised, and all ranks have found the same.
+        unsafe { world::at_begin(rank) };
+    }
 }
 
 /// Exports a function under both names, which asks when the next one of the same name has returned: the library's, or that of another preloaded

@@ -13,6 +13,9 @@
 //! | `KILTER_ANY_LIBRARY` | `1`: a profile that was tuned for another library, or another version of it, is followed all the same |
 //! | `KILTER_INIT_WAIT`    | seconds that a rank waits in `MPI_Init` for others to say that they have the drop-in (default 10)  |
 //! | `KILTER_GPU`     | where a rank has a GPU's runtime mapped: `library` (default) leaves all to the library, `host` asks about each buffer |
+//! | `KILTER_ONLINE` | `1`: candidates are tried in the running program, which settles on the fastest ([`online`]); settings may be named instead, such as `alpha=0.01` |
+//! | `KILTER_ONLINE_ROWS` | rows that are tried beside those of the profile, between commas: `allreduce.ring,scan.pipelined_chain@8192`; `all` |
+//! | `KILTER_ONLINE_DIR` | folder in which jobs leave what they learnt (default `~/.local/share/kilter/online`); `none`: nowhere |
 //!
 //! All blocking collectives of several ranks are exported, `MPI_X` and `PMPI_X`, and where the library has them (MPI 4) the
 //! large count forms `MPI_X_c`. Another tool of the profiling interface is preloaded before this library
@@ -30,6 +33,8 @@
 //!   [`maxima`]; [`private`]: where implementations send.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call, and for later ones [`started`]; [`kilter_host`] loads the
 //!   plugins.
+//! * [`online`]: what is tried while the program runs; [`sites`]: how far that has come, and what is learnt; [`wanted`], [`world`]: who wants it, and facts about all
+//!   ranks, found out in `MPI_Init`; [`tell`]: collectives by which ranks tell each other what they know.
 //! * [`init`]: whether every rank has the drop-in, when MPI begins; [`finish`]: counts, when it ends.
 
 mod agree;
@@ -42,11 +47,18 @@ mod given;
 pub mod init;
 mod key;
 mod maxima;
+mod node;
+mod online;
 mod prepared;
 mod private;
 mod replace;
 mod rules;
+mod sites;
 mod start;
 mod started;
+mod tell;
+mod tried;
 mod unfollowed;
+mod wanted;
 mod warning;
+mod world;

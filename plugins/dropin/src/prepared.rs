@@ -3,20 +3,22 @@
 //! On one communicator a decision ([`crate::replace`]) follows from the arguments other than addresses, and from whether data is in
 //! place or one buffer serves both sides. Where handles are predefined, the same arguments mean the same in each call (a handle of a
 //! derived type or of a program's operator can be freed and come back as another). So a call with the arguments of one before is carried out at once, with that
-//! one's arguments of the plugin ABI and its own addresses: for an allreduce 120 instructions before the plugin's instead of 340
+//! one's arguments of the plugin ABI and its own addresses: for an allreduce 130 instructions before the plugin's instead of 340
 //! (`scripts/count-instructions`).
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use kilter_abi::{Arguments, Context};
 use kilter_algorithms::Collective;
 use kilter_host::plugins::Run;
 use kilter_mpi::{MPI_Datatype, MPI_Op, constants, layout};
+use kilter_online::Arm;
 
 use crate::given::{Given, Number};
 use crate::rules::Implementation;
+use crate::sites::Place;
 
 /// A call that was replaced, ready to be made again.
 pub(crate) struct Prepared {
@@ -27,9 +29,29 @@ pub(crate) struct Prepared {
     run: Run,
     context: *mut Context,
     implementation: &'static Implementation,
+    /// Where online selection chose it.
+    of_site: Option<OfSite>,
+}
+
+/// The site of a communicator for which a call was carried out, and the arm that it ran.
+#[derive(Clone, Copy)]
+pub(crate) struct OfSite {
+    /// Lives as long as the communicator's state.
+    pub(crate) site: NonNull<Place>,
+    pub(crate) arm: Arm,
 }
 
 impl Prepared {
+    /// The site that the call belongs to.
+    ///
+    /// # Safety
+    /// `prepared` is what [`PreparedCalls::find`] found, and nothing has happened on the communicator since.
+    #[inline]
+    pub(crate) unsafe fn of_site(prepared: *const Prepared) -> Option<OfSite> {
+        // SAFETY: by this function's contract.
+        unsafe { (*prepared).of_site }
+    }
+
     /// Makes the call again with these addresses. Returns the implementation's code, and which it is.
     ///
     /// # Safety
@@ -125,6 +147,7 @@ impl PreparedCalls {
         arguments: &Arguments,
         context: *mut Context,
         implementation: &'static Implementation,
+        of_site: Option<OfSite>,
     ) {
         let &Arguments {
             send,
@@ -144,6 +167,7 @@ impl PreparedCalls {
             run: implementation.callable.run,
             context,
             implementation,
+            of_site,
         };
         let kept = &self.places[place(collective, arguments.recv_count, arguments.root)];
         // SAFETY: null or a box of this value's that nobody uses, by this function's contract.
@@ -183,11 +207,11 @@ unsafe fn free(prepared: *mut Prepared) {
 }
 
 /// True if the handle means the same for ever.
-fn keeps_type(datatype: MPI_Datatype) -> bool {
+pub(crate) fn keeps_type(datatype: MPI_Datatype) -> bool {
     datatype == constants::datatype_null() || layout::is_predefined(datatype)
 }
 
 /// True if the handle means the same for ever.
-fn keeps_op(op: MPI_Op) -> bool {
+pub(crate) fn keeps_op(op: MPI_Op) -> bool {
     op == constants::op_null() || constants::predefined_ops().contains(&op)
 }

@@ -157,6 +157,11 @@ unsafe fn maxima<const N: usize>(comm: MPI_Comm, size: usize, numbers: [u64; N])
 }
 
 impl Private {
+    /// The communicator itself.
+    pub(crate) fn comm(&self) -> MPI_Comm {
+        self.comm
+    }
+
     /// The context in which an implementation runs.
     pub(crate) fn context(&self, implementation: &Implementation) -> Option<*mut Context> {
         self.contexts.get(implementation.plugin).map(Hosted::lend)

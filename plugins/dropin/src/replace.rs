@@ -13,12 +13,13 @@ use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
+use kilter_online::Arm;
 
 use crate::communicator::{self, Known, State, Tables};
 use crate::describe::{describe, early};
 use crate::device;
 use crate::given::{Given, Number};
-use crate::prepared::Prepared;
+use crate::prepared::{OfSite, Prepared};
 use crate::rules::{Action, Implementation};
 use crate::start;
 use crate::started::{Mode, Started};
@@ -35,7 +36,7 @@ pub(crate) unsafe fn ruled(comm: MPI_Comm, collective: Collective) -> Option<(&'
     }
     // SAFETY: `comm` is valid, and all its ranks make the call, by this function's contract.
     match unsafe { communicator::look_up(comm, started) } {
-        Known::Ruled(state) => state.table.has(collective).then_some((state, started)),
+        Known::Ruled(state) => state.looks_at(collective).then_some((state, started)),
         Known::Pass | Known::Private => None,
     }
 }
@@ -46,7 +47,24 @@ pub(crate) trait Function {
     const COLLECTIVE: Collective;
 }
 
-/// Runs the implementation that the profile has for the call, and returns what the call is to return. `None`: none applies.
+/// What becomes of a call.
+pub(crate) enum Outcome {
+    /// It was replaced, and returns this code.
+    Done(c_int),
+    /// The library shall carry it out.
+    Library,
+    /// Online selection has to say ([`crate::online`]).
+    Online,
+}
+
+impl From<Option<c_int>> for Outcome {
+    #[inline]
+    fn from(code: Option<c_int>) -> Outcome {
+        code.map_or(Outcome::Library, Outcome::Done)
+    }
+}
+
+/// Runs the implementation that the profile has for the call.
 ///
 /// # Safety
 /// `given` are the arguments of a valid call on the state's communicator, made by all its ranks.
@@ -55,27 +73,46 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     state: &State,
     started: &'static Started,
     given: Given<N, D>,
-) -> Option<c_int> {
+) -> Outcome {
     let prepared = state.prepared.find(F::COLLECTIVE, given);
+    if state.online.is_some() {
+        // SAFETY: null or found for this call.
+        return unsafe { again_online(state, started, prepared, given.send, given.recv) };
+    }
     if !prepared.is_null() {
         // SAFETY: found for this call.
-        return unsafe { again(state, started, prepared, given.send, given.recv) };
+        return unsafe { again(state, started, prepared, given.send, given.recv) }.into();
     }
+    // SAFETY: by this function's contract.
+    unsafe { by_rule::<F, N, D>(state, started, given) }.into()
+}
+
+/// Runs what the profile's rule names for a call that is not prepared. `None`: none applies.
+///
+/// # Safety
+/// As for [`replace`].
+#[inline(always)]
+pub(crate) unsafe fn by_rule<F: Function, N: Number, D: Number>(
+    state: &State,
+    started: &'static Started,
+    given: Given<N, D>,
+) -> Option<c_int> {
     // Calls that are left alone end here, so that no more than this is part of the function.
     // SAFETY: `given` are the arguments of a valid call that all ranks make, by this function's contract.
     let found = unsafe { early(F::COLLECTIVE, state, given) }?;
     // A copy, so that only this path writes the arguments to memory.
     let stored = given;
     // SAFETY: `stored` is a copy of the valid call's arguments; all ranks decide alike, so all come here.
-    unsafe { carry_out::<F, N, D>(state, started, &stored, found) }
+    unsafe { carry_out::<F, N, D>(state, started, &stored, found, None) }
 }
 
 /// Carries the call out as the one before. Returns the code that the call is to return; `None`: the library shall do it.
 ///
 /// # Safety
-/// `prepared` is what [`crate::prepared::PreparedCalls::find`] found on this state for a call with these addresses, made by all ranks.
+/// `prepared` is what [`crate::prepared::PreparedCalls::find`] found on this state for a call with these addresses, made by all ranks, and no
+/// call of the library's own.
 #[inline(never)]
-unsafe fn again(
+pub(crate) unsafe fn again(
     state: &State,
     started: &Started,
     prepared: *mut Prepared,
@@ -94,17 +131,74 @@ unsafe fn again(
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
+/// The same where candidates are tried, if the site of the call has settled on what is prepared.
+///
+/// # Safety
+/// As for [`again`]; what is prepared may be null, or a call of the library's own.
+#[inline(never)]
+unsafe fn again_online(
+    state: &State,
+    started: &Started,
+    prepared: *mut Prepared,
+    send: *const c_void,
+    recv: *mut c_void,
+) -> Outcome {
+    if prepared.is_null() {
+        return Outcome::Online;
+    }
+    // SAFETY: found just now, by this function's contract.
+    let Some(OfSite { site, arm }) = (unsafe { Prepared::of_site(prepared) }) else {
+        return Outcome::Online;
+    };
+    // SAFETY: a site lives as long as its communicator's state.
+    if !unsafe { site.as_ref() }.goes_on_with(arm) {
+        return Outcome::Online;
+    }
+    if arm == Arm::DEFAULT {
+        return Outcome::Library;
+    }
+    // SAFETY: by this function's contract.
+    unsafe { again(state, started, prepared, send, recv) }.into()
+}
+
+/// Prepares calls like this one for the library, as long as online selection has settled on that.
+///
+/// # Safety
+/// The call whose arguments are `given` has returned on this rank, and was one of all ranks; `implementation` is any.
+#[cold]
+pub(crate) unsafe fn prepare_default<F: Function, N: Number, D: Number>(
+    state: &State,
+    given: &Given<N, D>,
+    bytes: u64,
+    (of_site, implementation): (OfSite, &'static Implementation),
+) {
+    let Ok(mut tables) = state.tables.try_borrow_mut() else {
+        return;
+    };
+    // SAFETY: by this function's contract. What is prepared for the default runs nothing.
+    unsafe {
+        let Some(arguments) = describe(F::COLLECTIVE, state, given, bytes, &mut tables) else {
+            return;
+        };
+        let nothing = std::ptr::null_mut();
+        state
+            .prepared
+            .put(F::COLLECTIVE, &arguments, nothing, implementation, Some(of_site));
+    }
+}
+
 /// Makes the call with `action`, the implementation that the profile names for this total volume. First decides the rest: the implementation's
-/// needs, the mode, and whether buffers lie on the host. `None` leaves the call to the library.
+/// needs, the mode, and whether buffers lie on the host. `None` leaves the call to the library. `arm` is the one of a site that asks for it.
 ///
 /// # Safety
 /// As for [`replace`].
 #[inline(never)]
-unsafe fn carry_out<F: Function, N: Number, D: Number>(
+pub(crate) unsafe fn carry_out<F: Function, N: Number, D: Number>(
     state: &State,
     started: &'static Started,
     given: &Given<N, D>,
     (bytes, action): (u64, &Action),
+    arm: Option<OfSite>,
 ) -> Option<c_int> {
     let collective = F::COLLECTIVE;
     // Held until the implementation has returned: no other collective may be under way on this communicator.
@@ -161,7 +255,7 @@ unsafe fn carry_out<F: Function, N: Number, D: Number>(
         // A call whose buffers must be checked for GPU memory is not prepared: each call asks anew.
         if !state.asks_device {
             // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
-            unsafe { state.prepared.put(collective, &arguments, context, implementation) };
+            unsafe { state.prepared.put(collective, &arguments, context, implementation, arm) };
         }
         return Some(0);
     }

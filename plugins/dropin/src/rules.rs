@@ -1,14 +1,18 @@
 //! The profile with the implementations that it names.
 
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kilter_abi::Plugin;
 use kilter_algorithms::Collective;
 use kilter_host::code;
-use kilter_host::plugins::{self, Callable, LoadError};
+use kilter_host::plugins::{self, Callable, LoadError, Loaded};
 use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Table};
 use kilter_protocol::row::{Needs, Row};
+
+use crate::tried::{self, Rows, TriedError};
 
 /// An implementation that a profile names.
 pub(crate) struct Implementation {
@@ -47,10 +51,20 @@ impl Implementation {
 }
 
 /// Implementation that runs on a range of bytes, with its parameters.
+#[derive(Clone)]
 pub(crate) struct Action {
     pub(crate) implementation: &'static Implementation,
     /// One value for each parameter of the row.
     pub(crate) parameters: Box<[u64]>,
+}
+
+impl Action {
+    /// Its row's id with the values of its parameters, as `kilter verify-algorithms --only` takes it.
+    pub(crate) fn text(&self) -> String {
+        let values: Vec<String> = self.parameters.iter().map(u64::to_string).collect();
+        let at = if values.is_empty() { "" } else { "@" };
+        format!("{}{at}{}", self.implementation.id(), values.join("/"))
+    }
 }
 
 /// A profile that is ready to be followed.
@@ -61,6 +75,8 @@ pub(crate) struct Rules {
     pub(crate) implementations: Vec<Implementation>,
     /// Tells builds of the plugins apart.
     pub(crate) code: u64,
+    /// Rows that are tried online beside those of the rules: the place among the implementations, and the parameters.
+    tried: Vec<(usize, Box<[u64]>)>,
     profile: Profile,
 }
 
@@ -78,6 +94,12 @@ pub(crate) enum RulesError {
         /// The failure.
         error: LoadError,
     },
+    /// Kilter's own plugin cannot be used.
+    #[error("KILTER_ONLINE without a profile: {0}")]
+    Own(LoadError),
+    /// A row that is to be tried online is no row, or not with these values.
+    #[error(transparent)]
+    Tried(#[from] TriedError),
     /// Two plugins have a row of one id.
     #[error("profile {profile}: two of its plugins have the row `{id}`; take one of them out")]
     Twice {
@@ -89,56 +111,80 @@ pub(crate) enum RulesError {
 }
 
 impl Rules {
-    /// Reads the text of the profile `path`, loads its plugins and checks its rules against their rows.
+    /// Reads the text of the profile `path`, loads its plugins and checks its rules against their rows. `tried` are the rows to try online.
     ///
     /// # Errors
     /// See [`RulesError`].
-    pub(crate) fn load(text: &str, path: &Path) -> Result<Rules, RulesError> {
+    pub(crate) fn load(text: &str, path: &Path, tried: Option<&Rows>) -> Result<Rules, RulesError> {
         let origin = path.display().to_string();
         let profile = Profile::read(text, &origin)?;
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let directory = absolute.parent().unwrap_or(Path::new("/"));
+        let mut loaded = Vec::new();
+        for file in &profile.plugins {
+            loaded.push(
+                plugins::load(&directory.join(file)).map_err(|error| RulesError::Plugin {
+                    profile: path.to_owned(),
+                    error,
+                })?,
+            );
+        }
+        Rules::of(profile, &origin, loaded, tried)
+    }
+
+    /// No rules, and the rows of Kilter's own plugin, which lies beside this library, to try online.
+    ///
+    /// # Errors
+    /// See [`RulesError`].
+    pub(crate) fn without_profile(library: &str, tried: &Rows) -> Result<Rules, RulesError> {
+        let plugin = own_path().with_file_name("libkilter_collectives.so");
+        let profile = Profile {
+            version: kilter_profile::VERSION,
+            library: library.to_owned(),
+            plugins: vec![plugin.display().to_string()],
+            rules: Vec::new(),
+            online: Vec::new(),
+        };
+        let loaded = plugins::load(&plugin).map_err(RulesError::Own)?;
+        Rules::of(profile, "KILTER_ONLINE", vec![loaded], Some(tried))
+    }
+
+    /// The rules of a profile with its plugins.
+    fn of(profile: Profile, origin: &str, loaded: Vec<Loaded>, tried: Option<&Rows>) -> Result<Rules, RulesError> {
         let mut catalogue = Catalogue::default();
         let (mut plugins, mut rows) = (Vec::new(), Vec::new());
         let mut code = 0;
-        for (place, file) in profile.plugins.iter().enumerate() {
-            let loaded = plugins::load(&directory.join(file)).map_err(|error| RulesError::Plugin {
-                profile: path.to_owned(),
-                error,
-            })?;
+        for (place, loaded) in loaded.into_iter().enumerate() {
             plugins.push(loaded.plugin);
             code = code::hash(code, &loaded.code.to_le_bytes());
             for callable in loaded.rows {
                 if let Some(known) = catalogue.add(callable.row.clone()) {
                     return Err(RulesError::Twice {
-                        profile: path.to_owned(),
+                        profile: origin.into(),
                         id: known.id.clone(),
                     });
                 }
                 rows.push((place, callable));
             }
         }
-        profile.check(&catalogue, &origin)?;
-        let mut implementations: Vec<Implementation> = Vec::new();
+        profile.check(&catalogue, origin)?;
+        let known: Vec<&Row> = rows.iter().map(|(_, callable)| &callable.row).collect();
+        let texts = tried.map_or_else(Vec::new, |tried| tried.texts(&profile.online, &known));
+        let named: Result<Vec<_>, TriedError> = texts.iter().map(|text| tried::parse(text, &known)).collect();
+        let named = named?;
+        let mut implementations = Implementations {
+            rows,
+            taken: Vec::new(),
+        };
         for rule in &profile.rules {
-            if let Some(found) = rows
-                .iter()
-                .position(|(_, callable)| callable.row.id == rule.implementation)
-            {
-                // Each row is taken once: later rules find it among the implementations.
-                let (plugin, callable) = rows.swap_remove(found);
-                let (calls, would_run) = (AtomicU64::new(0), AtomicU64::new(0));
-                implementations.push(Implementation {
-                    callable,
-                    plugin,
-                    calls,
-                    would_run,
-                });
-            }
+            implementations.take(&rule.implementation);
         }
+        let tried = named.into_iter();
+        let tried = tried.filter_map(|(id, values)| Some((implementations.take(&id)?, values)));
         Ok(Rules {
             plugins,
-            implementations,
+            tried: tried.collect(),
+            implementations: implementations.taken,
             code,
             profile,
         })
@@ -149,8 +195,8 @@ impl Rules {
         &self.profile.library
     }
 
-    /// The implementations for communicators of `ranks` ranks, by size; `None` if there are none.
-    pub(crate) fn table(&'static self, ranks: usize) -> Option<Table<Action>> {
+    /// The implementations for communicators of `ranks` ranks, by size.
+    pub(crate) fn table(&'static self, ranks: usize) -> Table<Action> {
         let action = |_: Collective, entry: &Entry| {
             let named = |implementation: &&Implementation| implementation.id() == entry.implementation;
             let implementation = self.implementations.iter().find(named);
@@ -160,10 +206,57 @@ impl Rules {
                 parameters: parameters(entry, &implementation.callable.row),
             })
         };
-        let table = Table::compile(&self.profile, ranks).try_map(action).ok()?;
-        let is_empty = table.ranges().next().is_none();
-        (!is_empty).then_some(table)
+        let table = Table::compile(&self.profile, ranks).try_map(action);
+        table.unwrap_or_else(|()| Table::nothing())
     }
+
+    /// The rows that are tried online beside those of the rules.
+    pub(crate) fn tried(&'static self) -> impl Iterator<Item = Action> {
+        self.tried.iter().map(|(place, parameters)| Action {
+            implementation: &self.implementations[*place],
+            parameters: parameters.clone(),
+        })
+    }
+}
+
+/// Rows of the plugins, and those of them that are needed.
+struct Implementations {
+    rows: Vec<(usize, Callable)>,
+    taken: Vec<Implementation>,
+}
+
+impl Implementations {
+    /// Takes a row, if it is there: once, and later uses find it among those that were taken. Its place there.
+    fn take(&mut self, id: &str) -> Option<usize> {
+        if let Some(place) = self.taken.iter().position(|taken| taken.id() == id) {
+            return Some(place);
+        }
+        let found = self.rows.iter().position(|(_, callable)| callable.row.id == id)?;
+        let (plugin, callable) = self.rows.swap_remove(found);
+        self.taken.push(Implementation {
+            callable,
+            plugin,
+            calls: AtomicU64::new(0),
+            would_run: AtomicU64::new(0),
+        });
+        Some(self.taken.len() - 1)
+    }
+}
+
+/// The path of this library, as the dynamic linker knows it.
+fn own_path() -> PathBuf {
+    static IN_THE_DROPIN: u8 = 0;
+    // SAFETY: the structure is written where the object is found; its name is then a string that lives as long as the object.
+    let name = unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let found = libc::dladdr((&raw const IN_THE_DROPIN).cast(), &raw mut info);
+        if found == 0 || info.dli_fname.is_null() {
+            return PathBuf::from("libkilter.so");
+        }
+        CStr::from_ptr(info.dli_fname)
+    };
+    let path = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
+    path.canonicalize().unwrap_or(path)
 }
 
 /// The value of each parameter of the row: the rule's, or the default.

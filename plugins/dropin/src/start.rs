@@ -10,10 +10,12 @@ use kilter_mpi::{constants, info};
 
 use crate::communicator;
 use crate::init;
+use crate::node::node;
 use crate::rules::Rules;
 use crate::started::{self, Mode, Started};
 use crate::unfollowed::{MAX_PROFILE, Unfollowed, Unnamed};
 use crate::warning::warn;
+use crate::world::{self, World};
 
 /// Calls with a rule that are the library's on a new communicator, where nobody says otherwise: most that are made for one call are freed
 /// after it.
@@ -37,7 +39,8 @@ fn find_out() -> Option<Started> {
     }
     let rank = info::rank(constants::comm_world()).unwrap_or(0);
     let settings = Settings::from(environment::variable);
-    let followed = follow(&settings, rank);
+    let online = world::found().filter(|_| settings.mode == Mode::Replace);
+    let followed = follow(&settings, rank, online);
     if let Err(reason) = &followed {
         warn(
             rank == 0 && !settings.is_off,
@@ -54,6 +57,7 @@ fn find_out() -> Option<Started> {
         node: node(),
         private_after: settings.private_after,
         thread_multiple: info::is_thread_multiple().unwrap_or(true),
+        online,
     };
     communicator::prepare().then_some(started)
 }
@@ -112,12 +116,23 @@ impl Settings {
     }
 }
 
-/// The profile's rules, with a number that tells apart what is followed; or why none is.
-fn follow(settings: &Settings, rank: usize) -> Result<(u64, Rules), Unfollowed> {
-    let path = settings.profile.as_ref().map_err(Clone::clone)?;
+/// The rules to follow, with a number that tells them apart; or why none are.
+fn follow(settings: &Settings, rank: usize, online: Option<&World>) -> Result<(u64, Rules), Unfollowed> {
+    let rows = online.map(|world| &world.wanted.rows);
+    let here = info::library_version().unwrap_or_default();
+    let path = match (&settings.profile, rows) {
+        (Err(Unnamed::Missing), Some(rows)) => {
+            let rules = Rules::without_profile(&here, rows)?;
+            if rules.implementations.is_empty() {
+                return Err(Unfollowed::NothingToTry);
+            }
+            return Ok((digest(settings, &[], rules.code), rules));
+        }
+        (profile, _) => profile.as_ref().map_err(Clone::clone)?,
+    };
     let text = read(path)?;
-    let rules = Rules::load(&text, path)?;
-    let (tuned, here) = (rules.library(), info::library_version().unwrap_or_default());
+    let rules = Rules::load(&text, path, rows)?;
+    let tuned = rules.library();
     if tuned != here {
         if !settings.any_library {
             let tuned = tuned.to_owned();
@@ -156,12 +171,6 @@ fn digest(settings: &Settings, text: &[u8], plugins: u64) -> u64 {
         code::hash(hash, &number.to_le_bytes())
     });
     hash.max(1)
-}
-
-/// The same on ranks that share a node's memory, and no others: containers of one node with names of their own count as nodes of their own.
-fn node() -> u64 {
-    let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    code::hash(code::hash(1, &boot), info::host_name().unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use kilter_mpi::info;
 
 use crate::rules::Rules;
 use crate::unfollowed::Unfollowed;
+use crate::world::World;
 
 /// Treatment of calls that the profile has a rule for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) struct Started {
     pub(crate) private_after: u32,
     /// True if several threads may call MPI at the same time.
     pub(crate) thread_multiple: bool,
+    /// What selection while the program runs needs, if it is asked for on all ranks.
+    pub(crate) online: Option<&'static World>,
 }
 
 const NOT_STARTED: u8 = 0;

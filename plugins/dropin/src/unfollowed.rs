@@ -29,6 +29,12 @@ pub(crate) enum Unfollowed {
     /// Its rules cannot be followed.
     #[error(transparent)]
     Rules(#[from] RulesError),
+    /// There is no profile, and no row is named to be tried.
+    #[error(
+        "KILTER_ONLINE is set, and there is nothing to try: name rows in KILTER_ONLINE_ROWS, such as those that `kilter verify-algorithms` found correct here, or a \
+         profile in KILTER_PROFILE"
+    )]
+    NothingToTry,
     /// It is about another library.
     #[error(
         "the profile was tuned for `{tuned}`, this is `{here}`: tune for this library, or set KILTER_ANY_LIBRARY=1 to follow it all the same"

@@ -150,6 +150,13 @@ pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
     if ranks > size(world)? {
         return Ok(false);
     }
+    Ok(ranks_in_world(comm)?.is_some())
+}
+
+/// The ranks in `MPI_COMM_WORLD` of the ranks of a communicator; `None` if any of its processes does not belong to it.
+pub fn ranks_in_world(comm: MPI_Comm) -> Result<Option<Vec<usize>>, MpiError> {
+    let world = constants::comm_world();
+    let ranks = size(comm)?;
     let numbers: Vec<c_int> = (0..ranks as c_int).collect();
     let mut in_world = numbers.clone();
     let mut groups = [constants::group_null(); 2];
@@ -169,7 +176,9 @@ pub fn is_within_world(comm: MPI_Comm) -> Result<bool, MpiError> {
         }
         translated?;
     }
-    Ok(!in_world.contains(&constants::undefined()))
+    // What is not in the world has no number, which is negative in every library in use.
+    let number = |rank: &c_int| usize::try_from(*rank).ok().filter(|_| *rank != constants::undefined());
+    Ok(in_world.iter().map(number).collect())
 }
 
 /// True if `op` is commutative.

@@ -8,6 +8,7 @@
 //! * [`Arena`]: scratch that outlives the call, one per communicator.
 //! * [`mpit`]: control variables by name.
 //! * [`counters`]: performance variables that count what a rank sends to each other.
+//! * [`clocks`]: how the clocks of the ranks differ.
 //! * [`environment`]: variables, but in a process with more rights than who started it.
 //! * [`info`]: version, rank, size, duplicates of communicators.
 //! * [`attribute`]: attributes of communicators.
@@ -23,6 +24,7 @@ mod arena;
 mod arguments;
 pub mod attribute;
 pub mod blocks;
+pub mod clocks;
 pub mod constants;
 pub mod counters;
 pub mod envelope;

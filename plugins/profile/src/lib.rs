@@ -43,6 +43,11 @@ pub struct Profile {
     pub plugins: Vec<String>,
     /// The rules.
     pub rules: Vec<Rule>,
+    /// Rows that are tried beside those of the rules where the drop-in selects in the running program (`KILTER_ONLINE`), such as
+    /// `allreduce.ring` or, with values of its parameters, `scan.pipelined_chain@8192`. Only those whose results were verified on this library belong here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub online: Vec<String>,
 }
 
 /// Run this implementation for this collective on communicators of this size for this many bytes.

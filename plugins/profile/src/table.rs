@@ -86,6 +86,21 @@ fn fill(pieces: &mut Vec<Piece<Entry>>, min: u64, max: u64, entry: &Entry) {
 }
 
 impl<T> Table<T> {
+    /// The table that answers nothing.
+    #[must_use]
+    pub fn nothing() -> Table<T> {
+        Table {
+            ranges: std::array::from_fn(|_| Vec::new()),
+        }
+    }
+
+    /// The choices for any volume of `from..=to`, in ascending order.
+    pub fn within(&self, collective: Collective, from: u64, to: u64) -> impl Iterator<Item = &T> {
+        let pieces = self.ranges[collective as usize].iter();
+        let inside = pieces.filter(move |piece| piece.min_bytes <= to && from <= piece.max_bytes);
+        inside.map(|piece| &piece.value)
+    }
+
     /// Choice for this collective with a total volume of `bytes`; `None` if the library's own runs.
     #[must_use]
     pub fn lookup(&self, collective: Collective, bytes: u64) -> Option<&T> {

@@ -23,6 +23,7 @@ fn profile(rules: Vec<Rule>) -> Profile {
         library: "Open MPI 4.1.4".to_owned(),
         plugins: vec!["libkilter_collectives.so".to_owned()],
         rules,
+        online: Vec::new(),
     }
 }
 
@@ -274,6 +275,34 @@ fn every_algorithm_and_mockup_can_stand_in_a_profile() {
     for rule in rules {
         profile(vec![rule]).check(&Catalogue::built_in(), "p.json").unwrap();
     }
+}
+
+#[test]
+fn the_choices_for_a_range_of_volumes_are_found() {
+    let rules = vec![
+        rule("bcast", 8, (10, 19), "bcast.binomial"),
+        rule("bcast", 8, (30, u64::MAX), "bcast.linear"),
+    ];
+    let table = Table::compile(&profile(rules), 8);
+    let within = |from, to| {
+        let found = table.within(Collective::Bcast, from, to);
+        found.map(|entry| entry.implementation.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(within(0, 9), [""; 0]);
+    assert_eq!(within(19, 29), ["bcast.binomial"]);
+    assert_eq!(within(0, 31), ["bcast.binomial", "bcast.linear"]);
+    assert_eq!(within(20, 29), [""; 0]);
+    assert!(table.within(Collective::Scan, 0, u64::MAX).next().is_none());
+    assert!(!Table::<()>::nothing().has(Collective::Bcast));
+}
+
+/// A profile of before has no rows to try, and one without them is written as before.
+#[test]
+fn rows_to_try_online_are_kept() {
+    let mut written = Profile::parse(GOOD, "p.json").unwrap();
+    assert!(written.online.is_empty() && !written.to_json().unwrap().contains("online"));
+    written.online = vec!["scan.pipelined_chain@8192".to_owned()];
+    assert_eq!(Profile::parse(&written.to_json().unwrap(), "p.json").unwrap(), written);
 }
 
 #[test]

@@ -3,18 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use kilter_mpi::clocks::nanoseconds;
+
 /// True if [`ticks`] reads the processor's counter.
 static COUNTER: AtomicBool = AtomicBool::new(false);
-
-/// Nanoseconds of the system's clock, which is not set.
-pub(crate) fn nanoseconds() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes one structure.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    (time.tv_sec as u64)
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(time.tv_nsec as u64)
-}
 
 /// Nanoseconds since 1970.
 pub(crate) fn real_nanoseconds() -> u64 {

@@ -114,6 +114,7 @@ fn with_plugin(mpi: Mpi, ranks: usize) -> Deployed {
         library: mpi.version(),
         plugins: vec!["plugin.so".to_owned()],
         rules: vec![rule("bcast", ranks, 1..=u64::MAX, "bcast.example_chain")],
+        online: Vec::new(),
     })
 }
 

@@ -334,6 +334,7 @@ impl Deployed {
             library: mpi.version(),
             plugins,
             rules,
+            online: Vec::new(),
         };
         let deployed = Deployed::text(&profile.to_json().expect("a profile is JSON"));
         deployed.add(&mpi.library("libkilter_collectives.so"), "libkilter_collectives.so");

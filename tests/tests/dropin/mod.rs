@@ -7,6 +7,7 @@ pub(crate) mod deployment;
 pub(crate) mod device;
 pub(crate) mod job;
 pub(crate) mod large;
+pub(crate) mod online;
 pub(crate) mod presence;
 pub(crate) mod programs;
 pub(crate) mod python;

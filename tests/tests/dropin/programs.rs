@@ -105,6 +105,7 @@ fn an_error_goes_to_the_handler_of_the_programs_communicator() {
             library: mpi.version(),
             plugins: vec!["failing.so".to_owned()],
             rules: vec![rule("bcast", 2, 1..=u64::MAX, "bcast.example_chain")],
+            online: Vec::new(),
         });
         deployed.add(&plugin, "failing.so");
         let program = mpi.built("mpicc", "errors.c", &["-std=c11"], "errors");

@@ -42,5 +42,6 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         library: library.to_owned(),
         plugins,
         rules,
+        online: Vec::new(),
     })
 }

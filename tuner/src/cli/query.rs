@@ -63,6 +63,8 @@ pub enum Queried {
     Cells,
     /// A line per repetition.
     Samples,
+    /// A line per implementation that jobs tried while they ran, as `kilter import --online` put it there.
+    Learnt,
 }
 
 /// Formats of `query`.

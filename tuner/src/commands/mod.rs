@@ -13,6 +13,7 @@ mod dry_run;
 mod explain;
 mod generate;
 mod guard;
+mod import;
 mod layouts;
 mod list;
 mod list_json;
@@ -99,6 +100,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Rollback(typed) => rollback::run(&typed),
         Command::Report(typed) => report::run(&typed, cli.verbose > 0),
         Command::Query(typed) => query::run(&typed),
+        Command::Import(typed) => import::run(&typed),
         Command::Compare(typed) => compare::run(&typed),
         Command::Guard(typed) => guard::run(typed),
         Command::Advise(typed) => advise::run(&typed),

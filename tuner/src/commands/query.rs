@@ -15,6 +15,7 @@ pub(super) fn run(typed: &Query) -> anyhow::Result<Status> {
         Queried::Launches => What::Launches,
         Queried::Cells => What::Cells,
         Queried::Samples => What::Samples,
+        Queried::Learnt => What::Learnt,
     };
     let form = match typed.format {
         QueryFormat::Text => Form::Text,

@@ -105,6 +105,7 @@ impl Filter {
         conditions.one_of("guideline", known("--guidelines", &self.guidelines, guidelines)?);
         let functions = match what {
             What::Samples => "SELECT DISTINCT function FROM items WHERE function IS NOT NULL ORDER BY 1",
+            What::Learnt => "SELECT DISTINCT function FROM learnt ORDER BY 1",
             _ => "SELECT DISTINCT function FROM cells ORDER BY 1",
         };
         conditions.one_of("function", known("--functions", &self.functions, functions)?);
@@ -118,7 +119,7 @@ impl Filter {
         }
         conditions.one_of("verdict", self.verdicts.iter().cloned().map(Value::from).collect());
         conditions.one_of("ranks", self.ranks.iter().map(|ranks| Value::from(*ranks)).collect());
-        self.sizes(&mut conditions)?;
+        self.sizes(what, &mut conditions)?;
         let time = if what == What::Samples { "time" } else { "started" };
         if let Some(text) = &self.since {
             conditions.add(&format!("{time} >= ?"), [Value::from(moment("--since", text, false)?)]);
@@ -148,8 +149,17 @@ impl Filter {
             }
         }
         for (option, given) in of_both {
-            if given && !matches!(what, What::Cells | What::Samples) {
-                return Err(wrong(option, format!("filters cells and samples, not {}", what.name())));
+            if given && !matches!(what, What::Cells | What::Samples | What::Learnt) {
+                return Err(wrong(
+                    option,
+                    format!("filters cells, samples and what was learnt, not {}", what.name()),
+                ));
+            }
+        }
+        let of_runs = [("--run", !self.runs.is_empty()), ("--host", self.host.is_some())];
+        for (option, given) in of_runs {
+            if given && what == What::Learnt {
+                return Err(wrong(option, "filters what runs measured, not what jobs learnt"));
             }
         }
         Ok(())
@@ -180,7 +190,7 @@ impl Filter {
             .collect()
     }
 
-    fn sizes(&self, conditions: &mut Conditions) -> Result<(), QueryError> {
+    fn sizes(&self, what: What, conditions: &mut Conditions) -> Result<(), QueryError> {
         let mut parts = Vec::new();
         let mut values = Vec::new();
         for text in &self.sizes {
@@ -195,7 +205,11 @@ impl Filter {
                     format!("`{text}` is an empty range; give the smaller size first"),
                 ));
             }
-            parts.push("bytes BETWEEN ? AND ?");
+            // A row of what was learnt is about a range of sizes.
+            parts.push(match what {
+                What::Learnt => "to_bytes >= ? AND bytes <= ?",
+                _ => "bytes BETWEEN ? AND ?",
+            });
             values.extend([low, high].map(|bytes| Value::from(bytes.cast_signed())));
         }
         if !parts.is_empty() {

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kilter_bench::store::{LaunchPaths, Position, Reader, Store};
+use kilter_bench::store::{LaunchPaths, Learnt, Position, Reader, Store};
 use kilter_fixtures::report as fixture;
 use kilter_protocol::report::{Event, Start};
 
@@ -275,7 +275,7 @@ fn refusals_say_what_is_allowed() {
         ),
         (
             message(What::Runs, &|f| f.sizes = list("8")),
-            "filters cells and samples, not runs",
+            "filters cells, samples and what was learnt, not runs",
         ),
         (message(What::Cells, &|f| f.sizes = list("8..4")), "empty range"),
         (message(What::Cells, &|f| f.sizes = list("4kb")), "64KiB"),
@@ -333,4 +333,55 @@ fn the_forms_agree_and_are_well_formed() {
         reduce(n) <= allreduce(n) pattern reduce 4 KiB - violated 1.76 1.71 1.82 <0.001 <0.001 3.67 us 2.08 us 10 10 btl_vader_eager_limit=32768
         reduce(n) <= allreduce(n) pattern reduce 4 KiB - holds 0.81 0.79 0.84 0.999 1.000 1.68 us 2.06 us 10 10 btl_vader_eager_limit=32768
         "#);
+}
+
+#[test]
+fn what_jobs_learnt_is_asked_for_by_function_and_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("kilter.db");
+    let learnt = |implementation: &str, is_settled| Learnt {
+        library: "MPI 1".to_owned(),
+        ranks: 8,
+        nodes: 4,
+        ranks_per_node: 2,
+        function: "reduce".to_owned(),
+        class: 12,
+        implementation: implementation.to_owned(),
+        calls: 10,
+        counted_ns: 1_000,
+        median_ns: 90,
+        is_settled,
+        jobs: 3,
+        when: 1_800_000_000,
+    };
+    let store = Store::open(&path).unwrap();
+    store
+        .record_learnt(&[learnt("default", false), learnt("reduce.ring", true)])
+        .unwrap();
+    drop(store);
+    let filter = |functions: &str, sizes: &str| Filter {
+        functions: list(functions),
+        sizes: list(sizes),
+        library: Some("mpi".to_owned()),
+        since: Some("2027-01-01".to_owned()),
+        ..Filter::default()
+    };
+    let csv = ask(&path, What::Learnt, &filter("reduce", "5000"), Form::Csv).unwrap();
+    assert!(
+        csv.lines()
+            .nth(2)
+            .unwrap()
+            .starts_with("MPI 1,8,4,2,reduce,4096,8191,reduce.ring,settled,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 3);
+    let none = ask(&path, What::Learnt, &filter("reduce", "1..4095,8192"), Form::Csv).unwrap();
+    assert_eq!(none.lines().count(), 1, "{none}");
+    assert!(ask(&path, What::Learnt, &filter("scan", "5000"), Form::Csv).is_err());
+    let of_run = Filter {
+        runs: list("1"),
+        ..Filter::default()
+    };
+    let error = ask(&path, What::Learnt, &of_run, Form::Csv).unwrap_err().to_string();
+    assert!(error.contains("--run") && error.contains("what jobs learnt"), "{error}");
 }

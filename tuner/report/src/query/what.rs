@@ -11,6 +11,8 @@ pub enum What {
     Cells,
     /// A line per repetition.
     Samples,
+    /// A line per implementation that jobs tried while they ran.
+    Learnt,
 }
 
 /// Columns of samples; the last is unpacked into two, `repetition` (from 1) and `seconds`.
@@ -28,6 +30,7 @@ impl What {
             What::Launches => "launches",
             What::Cells => "cells",
             What::Samples => "samples",
+            What::Learnt => "learnt",
         }
     }
 
@@ -37,6 +40,7 @@ impl What {
             What::Launches => "launches_view",
             What::Cells => "verdicts_view",
             What::Samples => "samples_view",
+            What::Learnt => "learnt_view",
         }
     }
 
@@ -86,6 +90,16 @@ impl What {
             ],
             What::Samples => &[
                 "library", "seed", "time", "key", "attempt", "block", "ranks", "run", "launch", "function", "bytes",
+            ],
+            What::Learnt => &[
+                "library",
+                "started",
+                "jobs",
+                "nodes",
+                "ranks_per_node",
+                "to_bytes",
+                "median_seconds",
+                "calls",
             ],
         }
     }
@@ -150,6 +164,22 @@ impl What {
                 "fix",
             ],
             What::Samples => &SAMPLE_COLUMNS,
+            What::Learnt => &[
+                "library",
+                "ranks",
+                "nodes",
+                "ranks_per_node",
+                "function",
+                "bytes",
+                "to_bytes",
+                "implementation",
+                "choice",
+                "seconds",
+                "median_seconds",
+                "calls",
+                "jobs",
+                "started",
+            ],
         }
     }
 }

@@ -1,0 +1,98 @@
+//! The exchange of an epoch: one non-blocking reduction of 64-bit integers with MAX, on the private communicator.
+//!
+//! Order. Each exchange begins within a collective call of the program's communicator, at a number of call that all ranks compute alike, so that
+//! all ranks begin the exchanges of one private communicator in the same order, as MPI wants it of non-blocking collectives. Communicators that share a
+//! private one have the same ranks, which must call collectives in one order there as well.
+//!
+//! Waiting. It is within a later collective call of the same communicator (or its freeing, or `MPI_Finalize`), and every rank has begun the exchange
+//! in a call before that one. A rank that has not come so far yet does not need this rank to come there: it would need a collective call to return
+//! before another rank has made it, which no program may rely on. A rank never tests whether an exchange is complete, since the answer could
+//! differ from another rank's.
+
+use std::ffi::c_int;
+
+use kilter_mpi::{MPI_Comm, MpiError, constants};
+
+/// The exchange of a site, and its memory.
+pub(super) struct Exchange {
+    comm: MPI_Comm,
+    gives: Box<[i64]>,
+    maxima: Box<[i64]>,
+    request: mpi_sys::MPI_Request,
+    is_under_way: bool,
+}
+
+impl Exchange {
+    /// None is under way yet.
+    pub(super) fn new(comm: MPI_Comm) -> Exchange {
+        Exchange {
+            comm,
+            gives: Box::default(),
+            maxima: Box::default(),
+            request: constants::request_null(),
+            is_under_way: false,
+        }
+    }
+
+    /// Begins it.
+    ///
+    /// # Safety
+    /// All ranks of the communicator begin it, in this order among its exchanges, and give as many numbers.
+    pub(super) unsafe fn begin(&mut self, gives: &[i64]) {
+        debug_assert!(!self.is_under_way);
+        if self.gives.len() != gives.len() {
+            self.gives = gives.into();
+            self.maxima = gives.into();
+        }
+        self.gives.copy_from_slice(gives);
+        let count = c_int::try_from(gives.len()).unwrap_or(c_int::MAX);
+        // SAFETY: by this function's contract; both buffers have so many numbers, and stay where they are until `wait`.
+        let code = unsafe {
+            mpi_sys::PMPI_Iallreduce(
+                self.gives.as_ptr().cast(),
+                self.maxima.as_mut_ptr().cast(),
+                count,
+                constants::int64(),
+                constants::max(),
+                self.comm,
+                &raw mut self.request,
+            )
+        };
+        self.end_at("PMPI_Iallreduce", code);
+        self.is_under_way = true;
+    }
+
+    /// Waits until it is complete. Its result is still to be taken by [`Exchange::wait`].
+    ///
+    /// # Safety
+    /// All ranks of the communicator have begun it, or will do so without waiting for this rank.
+    pub(super) unsafe fn complete(&mut self) {
+        if !self.is_under_way {
+            return;
+        }
+        // SAFETY: a request that was begun; one that is complete is null, which is waited for no longer.
+        let code = unsafe { mpi_sys::PMPI_Wait(&raw mut self.request, constants::status_ignore()) };
+        self.end_at("PMPI_Wait of PMPI_Iallreduce", code);
+    }
+
+    /// Waits for it, and gives its result; `None` if none is under way.
+    ///
+    /// # Safety
+    /// As for [`Exchange::complete`].
+    pub(super) unsafe fn wait(&mut self) -> Option<&[i64]> {
+        // SAFETY: by this function's contract.
+        unsafe { self.complete() };
+        std::mem::take(&mut self.is_under_way).then_some(&*self.maxima)
+    }
+
+    /// Where an exchange fails, this rank cannot know any more what the others run.
+    fn end_at(&self, operation: &'static str, code: c_int) {
+        if let Err(error) = MpiError::check(operation, code) {
+            kilter_mpi::say(format_args!(
+                "error: what was tried cannot be compared among the ranks: {error}; ending the job (KILTER_ONLINE=0 tries nothing)"
+            ));
+            // SAFETY: MPI is running.
+            unsafe { kilter_mpi::abort(self.comm, 1) }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A site of a communicator: what is tried there, and how far that has come.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use kilter_online::knowledge::{DEFAULT, Entry};
+use kilter_online::{Act, Arm, Settings, Site, Spent, Step};
+
+use crate::private::Private;
+use crate::rules::{Action, Implementation};
+use crate::sites::exchange::Exchange;
+use crate::sites::key::Key;
+use crate::sites::learnt::Shared;
+
+/// A site of a communicator. It lives as long as the communicator's state.
+pub(crate) struct Place {
+    pub(crate) key: Key,
+    settings: Settings,
+    inner: RefCell<Inner>,
+    /// Where the exchange is made: it must not go before that.
+    _private: Arc<Private>,
+}
+
+struct Inner {
+    site: Site,
+    exchange: Exchange,
+    /// What the arms run, but for arm 0, the library's own.
+    actions: Vec<Rc<Action>>,
+    calls: u64,
+}
+
+/// What came of a site.
+pub(crate) struct Account {
+    pub(crate) key: Key,
+    pub(crate) ids: Vec<String>,
+    pub(crate) calls: u64,
+    pub(crate) learnt: Entry,
+    pub(crate) spent: Spent,
+}
+
+/// The ids of the arms.
+fn ids(actions: &[Rc<Action>]) -> Vec<String> {
+    let own = actions.iter().map(|action| action.text());
+    std::iter::once(DEFAULT.to_owned()).chain(own).collect()
+}
+
+fn arms(actions: &[Rc<Action>]) -> u16 {
+    u16::try_from(actions.len() + 1).unwrap_or(u16::MAX)
+}
+
+impl Place {
+    /// A site where these actions are tried.
+    pub(super) fn new(
+        key: Key,
+        actions: Vec<Rc<Action>>,
+        private: Arc<Private>,
+        Shared { known, settings }: &Shared,
+    ) -> Place {
+        let entry = || known.entry(key.collective.name(), u32::from(key.class), &ids(&actions));
+        let entry = key.is_usual().then(entry).flatten();
+        Place {
+            key,
+            settings: settings.clone(),
+            inner: RefCell::new(Inner {
+                site: Site::new(settings, arms(&actions), entry.as_ref()),
+                exchange: Exchange::new(private.comm()),
+                actions,
+                calls: 0,
+            }),
+            _private: private,
+        }
+    }
+
+    /// True if the site has settled on this arm, so that the next call runs it and nothing else happens; the call is counted then.
+    #[inline]
+    pub(crate) fn goes_on_with(&self, arm: Arm) -> bool {
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return false;
+        };
+        if inner.site.settled() != Some(arm) {
+            return false;
+        }
+        inner.calls += 1;
+        let step = inner.site.step();
+        debug_assert!(step.arm == arm && !step.timed && step.before == Act::Nothing);
+        true
+    }
+
+    /// True if the next call would be like that.
+    pub(crate) fn has_settled_on(&self, arm: Arm) -> bool {
+        self.inner
+            .try_borrow()
+            .is_ok_and(|inner| inner.site.settled() == Some(arm))
+    }
+
+    /// What the next call does, after what comes before it. `None` where another call on the communicator is under way, which MPI does not
+    /// allow. With `at_once` an exchange is waited for where it begins.
+    ///
+    /// # Safety
+    /// All ranks of the communicator make this call, and no rank leaves one out.
+    #[inline]
+    pub(crate) unsafe fn step(&self, at_once: bool) -> Option<Step> {
+        let mut inner = self.inner.try_borrow_mut().ok()?;
+        inner.calls += 1;
+        let step = inner.site.step();
+        if step.before != Act::Nothing {
+            // SAFETY: by this function's contract.
+            unsafe { inner.act(step.before, at_once) };
+        }
+        Some(step)
+    }
+
+    /// The readings of the clock around the call of the latest step.
+    pub(crate) fn timed(&self, started_ns: i64, ended_ns: i64) {
+        if let Ok(mut inner) = self.inner.try_borrow_mut() {
+            inner.site.timed(started_ns, ended_ns);
+        }
+    }
+
+    /// What an arm other than the library's own runs.
+    pub(crate) fn action(&self, arm: Arm) -> Option<Rc<Action>> {
+        let inner = self.inner.try_borrow().ok()?;
+        let place = usize::from(arm.0).checked_sub(1)?;
+        inner.actions.get(place).cloned()
+    }
+
+    /// An implementation said, on all ranks, that it cannot run on this communicator: the site begins anew without it.
+    ///
+    /// # Safety
+    /// All ranks of the communicator make this call.
+    pub(super) unsafe fn forgo(&self, implementation: &'static Implementation) {
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return;
+        };
+        let is_other = |action: &Rc<Action>| !std::ptr::eq(action.implementation, implementation);
+        if inner.actions.iter().all(is_other) {
+            return;
+        }
+        // SAFETY: all ranks have begun it by now, since all make this call.
+        let _ = unsafe { inner.exchange.wait() };
+        inner.actions.retain(is_other);
+        inner.site = Site::new(&self.settings, arms(&inner.actions), None);
+    }
+
+    /// Ends what is under way, and tells what came of it.
+    ///
+    /// # Safety
+    /// The communicator is being freed, or MPI ends: all ranks have made as many calls, or make them without waiting for this one.
+    pub(super) unsafe fn finish(&self) -> Option<Account> {
+        let mut inner = self.inner.try_borrow_mut().ok()?;
+        let Inner { site, exchange, .. } = &mut *inner;
+        // SAFETY: by this function's contract.
+        if let Some(maxima) = unsafe { exchange.wait() } {
+            site.adopt(maxima);
+        }
+        Some(Account {
+            key: self.key,
+            ids: ids(&inner.actions),
+            calls: inner.calls,
+            learnt: inner.site.learnt(),
+            spent: inner.site.spent(),
+        })
+    }
+}
+
+impl Inner {
+    /// # Safety
+    /// As for [`Place::step`].
+    #[cold]
+    unsafe fn act(&mut self, act: Act, at_once: bool) {
+        // SAFETY: by this function's contract, all ranks do the same in the same call; see `exchange`.
+        unsafe {
+            match act {
+                Act::Nothing => {}
+                Act::Exchange => {
+                    self.exchange.begin(self.site.gives());
+                    if at_once {
+                        self.exchange.complete();
+                    }
+                }
+                Act::Adopt => {
+                    if let Some(maxima) = self.exchange.wait() {
+                        self.site.adopt(maxima);
+                    }
+                }
+            }
+        }
+    }
+}

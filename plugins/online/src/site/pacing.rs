@@ -1,0 +1,122 @@
+//! How long a site is quiet, with which arm, and what the next epoch times.
+
+use crate::epoch::VOID;
+use crate::exploration::{BLOCKS_OF_WATCH, Exploration, Means, Plan};
+use crate::order;
+use crate::site::{Aim, FIRST_INTERVAL, Phase, Site};
+
+/// Calls after which a site that waits for its budget measures the default again.
+const LONGEST_WAIT: u64 = 1 << 20;
+/// Intervals double up to this one.
+const LONGEST_INTERVAL: u64 = 1 << 40;
+
+impl Site {
+    pub(super) fn begin_epoch(&mut self) {
+        let arms = match &self.aim {
+            Aim::Watch(_) => None,
+            Aim::Explore(exploration) => {
+                // What was waited for counts from here on; what it really was says the epoch.
+                let mut account = self.account;
+                if self.running == 0 {
+                    account.calls(self.untimed, self.default_ns.unwrap_or(0));
+                }
+                match exploration.plan(&self.means(account.free())) {
+                    Plan::Epoch(arms) => Some(arms),
+                    Plan::Until(_) => None,
+                }
+            }
+        };
+        let arms = arms.unwrap_or_else(|| {
+            Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls)
+        });
+        let default_ns = self.default_ns.unwrap_or(0);
+        let challengers = arms.iter().filter(|(arm, _)| *arm != 0 && *arm != self.incumbent);
+        self.reserve = challengers
+            .map(|(arm, calls)| self.records[usize::from(*arm)].reserve(u64::from(*calls), default_ns))
+            .sum();
+        self.slots = order::slots(&arms, u64::from(self.epochs));
+        self.gives.fill(VOID);
+        self.phase = Phase::Timing(0, false);
+    }
+
+    pub(super) fn means(&self, free: i128) -> Means<'_> {
+        Means {
+            records: &self.records,
+            incumbent: self.incumbent,
+            default_ns: self.default_ns,
+            free,
+            epoch_calls: self.epoch_calls,
+        }
+    }
+
+    pub(super) fn go_on_exploring(&mut self) {
+        let Aim::Explore(exploration) = &self.aim else { return };
+        if exploration.is_over() {
+            self.watch(FIRST_INTERVAL);
+            return;
+        }
+        let wait = match exploration.plan(&self.means(self.account.free())) {
+            Plan::Epoch(_) => 0,
+            Plan::Until(needed) => self
+                .account
+                .calls_until(needed, self.default_ns.unwrap_or(1))
+                .min(LONGEST_WAIT),
+        };
+        self.rest(wait, self.doubts > 0);
+    }
+
+    pub(super) fn watch(&mut self, interval: u64) {
+        let interval = interval.min(LONGEST_INTERVAL);
+        self.rest(interval, false);
+        // The interval that it really is: the budget may not have reached for more.
+        let begun = match self.phase {
+            Phase::Quiet(calls) => calls.max(1),
+            _ => interval,
+        };
+        self.aim = Aim::Watch(begun);
+    }
+
+    /// Quiet calls: of the incumbent as long as nothing speaks against it and the slack would pay for its getting slow unseen, else of the default.
+    pub(super) fn rest(&mut self, calls: u64, is_doubted: bool) {
+        self.running = 0;
+        if self.incumbent == 0 || is_doubted {
+            self.phase = Phase::Quiet(calls);
+            return;
+        }
+        let unwatched = self.unwatched();
+        if unwatched > 0 {
+            self.running = self.incumbent;
+            self.phase = Phase::Quiet(calls.min(unwatched));
+        } else {
+            let wait = self.account.calls_until(self.risk(), self.default_ns.unwrap_or(1));
+            let is_paid = self.account.free() >= self.risk();
+            self.phase = Phase::Quiet(if is_paid { 0 } else { wait });
+        }
+    }
+
+    /// Time beyond the default's that one call of the incumbent may take unseen.
+    pub(super) fn risk(&self) -> i128 {
+        (i128::from(self.default_ns.unwrap_or(1)) * i128::from(self.risk_percent - 100) / 100).max(1)
+    }
+
+    /// Calls of the incumbent that the slack pays for if it gets slow after the last one that was timed, those until the next adoption left out.
+    pub(super) fn unwatched(&self) -> u64 {
+        let in_all = self.account.free() / self.risk();
+        // The look's own calls, those between them, and those until the exchange is adopted.
+        let until_adopted = 3 * i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
+        u64::try_from(in_all - until_adopted).unwrap_or(0)
+    }
+
+    /// Blocks of an epoch without challengers: as many as the slack pays for, where the incumbent takes part.
+    pub(super) fn blocks_of_watch(&self) -> u32 {
+        if self.incumbent == 0 {
+            return BLOCKS_OF_WATCH;
+        }
+        let paid = u32::try_from(self.account.free() / self.risk()).unwrap_or(if self.account.free() > 0 {
+            u32::MAX
+        } else {
+            1
+        });
+        paid.clamp(1, BLOCKS_OF_WATCH)
+    }
+}

@@ -1,0 +1,137 @@
+//! A site call by call, as the drop-in drives it.
+
+use kilter_online::{Act, Arm, Settings, Site, Step};
+
+/// Drives a site through so many calls that take what `cost` says, and gives their steps. None is a call that did not run its arm.
+fn drive(site: &mut Site, calls: usize, cost: impl Fn(u16) -> Option<i64>) -> Vec<Step> {
+    let mut given = Vec::new();
+    (0..calls).map(|_| call(site, &mut given, &cost)).collect()
+}
+
+fn call(site: &mut Site, given: &mut Vec<i64>, cost: impl Fn(u16) -> Option<i64>) -> Step {
+    let step = site.step();
+    match step.before {
+        Act::Nothing => {}
+        Act::Exchange => *given = site.gives().to_vec(),
+        Act::Adopt => site.adopt(given),
+    }
+    if step.timed
+        && let Some(cost) = cost(step.arm.0)
+    {
+        site.timed(1_000_000, 1_000_000 + cost);
+    }
+    step
+}
+
+fn fast(arm: u16) -> Option<i64> {
+    Some([10_000, 5_000, 20_000][usize::from(arm)])
+}
+
+#[test]
+fn an_exchange_is_adopted_so_many_calls_later_and_none_of_these_is_timed() {
+    let settings = Settings::default();
+    let mut site = Site::new(&settings, 3, None);
+    let steps = drive(&mut site, 2_000, fast);
+    let acts = |act| -> Vec<usize> { (0..steps.len()).filter(|call| steps[*call].before == act).collect() };
+    let (begun, adopted) = (acts(Act::Exchange), acts(Act::Adopt));
+    assert!(begun.len() >= 10 && begun.len() == adopted.len());
+    for (begun, adopted) in begun.iter().zip(&adopted) {
+        assert_eq!(adopted - begun, settings.adopt_after as usize);
+        assert!(steps[*begun..=*adopted].iter().all(|step| !step.timed));
+    }
+    assert_eq!(
+        steps.iter().find(|step| step.timed).unwrap().arm,
+        Arm::DEFAULT,
+        "the default is measured first"
+    );
+}
+
+#[test]
+fn a_settled_site_neither_times_nor_sends_until_it_looks_again() {
+    let mut site = Site::new(&Settings::default(), 3, None);
+    let mut quiet = 0;
+    let (mut intervals, mut given) = (Vec::new(), Vec::new());
+    for _ in 0..20_000 {
+        let settled = site.settled();
+        let step = call(&mut site, &mut given, fast);
+        if let Some(arm) = settled {
+            let quiet_step = Step {
+                arm: Arm(1),
+                timed: false,
+                before: Act::Nothing,
+            };
+            assert_eq!((arm, step), (Arm(1), quiet_step));
+            quiet += 1;
+        } else if quiet > 0 {
+            intervals.push(quiet);
+            quiet = 0;
+        }
+    }
+    assert!(intervals.len() >= 4 && intervals[0] >= 32, "{intervals:?}");
+    // They double, as long as the slack would pay for an arm that gets slow unseen.
+    for pair in intervals.windows(2) {
+        assert!(2 * pair[0] >= pair[1] && 2 * pair[1] >= 3 * pair[0], "{intervals:?}");
+    }
+    assert_eq!(site.learnt().settled, Some(1));
+    let spent = site.spent();
+    assert!(
+        spent.behind_ns < 0 && spent.slack_ns > 0 && spent.restarts == 0,
+        "{spent:?}"
+    );
+}
+
+#[test]
+fn an_arm_that_is_never_legal_is_given_up() {
+    let mut site = Site::new(&Settings::default(), 3, None);
+    drive(&mut site, 2_000, |arm| if arm == 1 { None } else { fast(arm) });
+    let learnt = site.learnt();
+    assert_eq!((learnt.settled, learnt.arms[1].calls), (Some(0), 0));
+}
+
+#[test]
+fn exchanges_that_say_nothing_choose_nothing() {
+    let mut site = Site::new(&Settings::default(), 3, None);
+    for _ in 0..2_000 {
+        let step = site.step();
+        if step.timed {
+            site.timed(0, 1);
+        }
+        if step.before == Act::Adopt {
+            site.adopt(&[1, 2, 3]);
+        }
+    }
+    assert_eq!((site.learnt().settled, site.spent().default_ns), (None, 0));
+    // A result that never comes leaves the site as it is, with the default.
+    let mut site = Site::new(&Settings::default(), 3, None);
+    let steps: Vec<Step> = (0..2_000).map(|_| site.step()).collect();
+    assert_eq!(steps.iter().filter(|step| step.before == Act::Adopt).count(), 1);
+    assert!(steps.iter().all(|step| step.arm == Arm::DEFAULT));
+}
+
+#[test]
+fn a_site_with_nothing_to_choose_times_the_default_alone() {
+    let mut site = Site::new(&Settings::default(), 1, None);
+    let steps = drive(&mut site, 5_000, |_| Some(1_000));
+    assert!(steps.iter().all(|step| step.arm == Arm::DEFAULT));
+    assert!(steps.iter().filter(|step| step.timed).count() < 100);
+    assert_eq!(Site::new(&Settings::default(), 0, None).step().arm, Arm::DEFAULT);
+}
+
+#[test]
+fn wild_clocks_neither_overflow_nor_panic() {
+    let mut site = Site::new(&Settings::default(), 4, None);
+    let mut given = Vec::new();
+    for call in 0..20_000_u64 {
+        let step = site.step();
+        match step.before {
+            Act::Nothing => {}
+            Act::Exchange => given = site.gives().to_vec(),
+            Act::Adopt => site.adopt(&given),
+        }
+        if step.timed {
+            let wild = [i64::MIN, -1, 0, 1, i64::MAX - 1, i64::MAX];
+            site.timed(wild[(call * 7 % 6) as usize], wild[(call * 5 % 6) as usize]);
+        }
+    }
+    let _ = (site.learnt(), site.spent());
+}
