@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-advise", &["kilter-render"]),
     ("kilter-detect", &["kilter-protocol", "kilter-render", "kilter-stats"]),
     ("kilter-guard", &["kilter-render", "kilter-stats"]),
+    ("kilter-which", &["kilter-render"]),
     (
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
@@ -136,6 +137,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-tracing",
             "kilter-tune",
             "kilter-validation",
+            "kilter-which",
         ],
     ),
     // What is linked with an MPI library. The tuner is above none of it, and it is above none of the tuner but the protocol.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kilter_algorithms::{Collective, mockup};
+use kilter_protocol::call_paths::{CALL_PATHS, CallPaths, Function};
 use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::expression::{Communicator, Form, Operation, Side, Single, Term, Values};
 use kilter_protocol::fault::Fault;
@@ -39,6 +40,7 @@ impl Script for Jobs {
             in_force,
             counters: header.counters.clone(),
             says_bits: !header.bits_at.is_empty(),
+            says_paths: header.call_paths,
         };
         if !self.library.starts(&playing.settings(&[])) {
             return Launched::Fails("the job does not start under these settings".to_owned());
@@ -75,6 +77,7 @@ struct Playing {
     in_force: InForce,
     counters: Vec<String>,
     says_bits: bool,
+    says_paths: bool,
 }
 
 impl Playing {
@@ -353,13 +356,40 @@ impl Playing {
         };
         let call = self.call(&item.id, settings, collective, item.bytes);
         // Another algorithm sends to other ranks.
-        let sent = format!("0>1:{}", 1 + call.algorithm);
+        let algorithm = match (call.algorithm, self.library.own_choice) {
+            (0, Some(own)) => own,
+            (algorithm, _) => algorithm,
+        };
+        let sent = format!("0>1:{}", 1 + algorithm);
         said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
+        if self.says_paths {
+            let decides = if call.algorithm == 0 { "dec_fixed" } else { "dec_dynamic" };
+            let paths = path(collective.name(), decides, algorithm);
+            said.push((CALL_PATHS.to_owned(), serde_json::to_string(&paths).unwrap_or_default()));
+        }
         if self.says_bits && collective.has_operator() {
             said.push((BITS.to_owned(), self.library.bits_of(&call)));
         }
         said
     }
+}
+
+/// The functions of a call: those of Open MPI have such names.
+fn path(collective: &str, decides: &str, algorithm: u64) -> CallPaths {
+    let names = [
+        format!("MPI_{collective}"),
+        format!("ompi_coll_tuned_{collective}_intra_{decides}"),
+        format!("ompi_coll_base_{collective}_{algorithm}"),
+        "wait".to_owned(),
+    ];
+    let mut paths = CallPaths::default();
+    let function = |(index, name): (usize, String)| Function {
+        file: "libscripted.so".to_owned(),
+        offset: index as u64,
+        name: Some(name),
+    };
+    paths.add(names.into_iter().enumerate().map(function).collect());
+    paths
 }
 
 /// The end of an item that rank 0 cannot carry out.

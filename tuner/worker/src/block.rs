@@ -25,7 +25,7 @@ use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::session::{Session, fail};
 use crate::sweep::Sweep;
-use crate::{barrier, bits, messages, settings};
+use crate::{barrier, bits, call_paths, messages, settings};
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
@@ -339,12 +339,13 @@ fn try_in(
             Err(refusal) => return Ok(Err(refusal)),
         };
         bits::report(session, block, item, candidate)?;
-        // A counted item has to be right on all ranks.
-        if session.counters.is_some() {
+        // An item whose messages or functions are reported has to be right on all ranks.
+        if session.counters.is_some() || session.header.call_paths {
             if let Err(refusal) = session.control.agree(right)? {
                 return Ok(Err(refusal));
             }
             messages::count(session, block, item, candidate)?;
+            call_paths::report(session, block, item, candidate)?;
             return Ok(Ok(Ok(())));
         }
         Ok(Ok(right))
