@@ -106,7 +106,10 @@ mod tests {
     #[test]
     fn a_wait_stays_in_the_algorithm_and_not_in_what_polls() {
         let polls = ["progress", "poll_a", "progress", "poll_b", "poll_c"];
-        let samples: Vec<Vec<&str>> = polls.iter().map(|poll| vec!["reduce", "binomial", "wait", poll]).collect();
+        let samples: Vec<Vec<&str>> = polls
+            .iter()
+            .map(|poll| vec!["reduce", "binomial", "wait", poll])
+            .collect();
         assert_eq!(stable(&samples), ["reduce", "binomial", "wait"]);
         // What ran after the wait is less than the wait.
         let after = [samples.clone(), vec![vec!["reduce", "copy"]]].concat();

@@ -9,7 +9,11 @@ use super::Measure;
 #[command(mut_args(for_which))]
 pub struct Which {
     /// Calls as FUNCTION@SIZE, such as reduce@4096, bcast@1..1MiB:x4 or barrier; sizes as in --sizes of `kilter check`. They are made on -n ranks.
-    #[arg(value_name = "CALLS", required_unless_present = "command", conflicts_with = "command")]
+    #[arg(
+        value_name = "CALLS",
+        required_unless_present = "command",
+        conflicts_with = "command"
+    )]
     pub calls: Vec<String>,
     /// A launcher with its options and a program, after `--`: the calls that the program makes are answered, the ones with most seconds first.
     #[arg(last = true, value_name = "COMMAND")]

@@ -15,7 +15,7 @@ use kilter_report::{csv, html, json, junit, markdown, terminal};
 use kilter_search::context::{Context, Jobs, Measured, Site};
 use kilter_search::plugins;
 
-use super::{Status, dry_run, guard, print, resume_key};
+use super::{Status, dry_run, guard, print, resume_key, which};
 use crate::carriers;
 use crate::doctor;
 use crate::launcher::{self, InUse};
@@ -169,8 +169,8 @@ pub(super) fn begin<'a>(
             context.progress.note(&remark.text);
         }
     }
-    // The calls that are watched every night are no plan of guidelines.
-    let follows_plan = command != guard::COMMAND;
+    // The calls that are watched every night, or asked after, are no plan of guidelines.
+    let follows_plan = command != guard::COMMAND && command != which::COMMAND;
     if follows_plan && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
@@ -181,8 +181,11 @@ pub(super) fn begin<'a>(
     if command == "tune" {
         hear_of_transports(&context);
     }
-    for warning in doctor::quick(options, &in_use) {
-        context.progress.warn(&warning.text);
+    // What spoils times spoils no answer of `which`.
+    if command != which::COMMAND {
+        for warning in doctor::quick(options, &in_use) {
+            context.progress.warn(&warning.text);
+        }
     }
     if context.jobs.run.resumed {
         // The last job's report may hold lines that nobody has read; they come first.

@@ -14,12 +14,12 @@ use kilter_which::{Cell, json, text};
 
 use super::traced::{self, Programs};
 use super::{Status, measuring, print};
+use crate::cli;
 use crate::options::{self, WhichOptions};
 use crate::which::{self, Asked};
-use crate::{cli, reporting};
 
 /// Its name in the database.
-const COMMAND: &str = "which";
+pub(super) const COMMAND: &str = "which";
 
 /// Most calls that one job is asked for, so that the budget is looked at now and then.
 const TOGETHER: usize = 8;
@@ -52,7 +52,13 @@ fn of_program(options: &WhichOptions) -> anyhow::Result<Status> {
         by_ranks.entry(ranks).or_default().push(asked);
     }
     let mut sizes: Vec<(usize, Vec<Asked>)> = by_ranks.into_iter().collect();
-    let dearest = |asked: &[Asked]| asked.iter().filter_map(|one| one.called).map(|called| called.seconds).sum::<f64>();
+    let dearest = |asked: &[Asked]| {
+        asked
+            .iter()
+            .filter_map(|one| one.called)
+            .map(|called| called.seconds)
+            .sum::<f64>()
+    };
     sizes.sort_by(|(_, a), (_, b)| dearest(b).total_cmp(&dearest(a)));
     let mut status = Status::Holds;
     for (ranks, asked) in &sizes {
@@ -137,7 +143,6 @@ fn answered(options: &Options, asked: &[Asked], answer: &mut Answer) -> anyhow::
     };
     measuring::with_context(options, COMMAND, &[], work, |context, cells| {
         context.jobs.run.finish()?;
-        reporting::warn_of_load(&context.jobs);
         answer.library = format!("{} {}", context.site.library.name, context.site.version);
         answer.unanswered += asked.len() - cells.len();
         answer.cells.extend(cells);

@@ -77,13 +77,21 @@ fn calls(typed: &str) -> Result<Vec<Asked>, OptionError> {
         let names: Vec<&str> = Collective::of_several_ranks().map(Collective::name).collect();
         wrong(
             CALLS,
-            format!("`{name}` of `{typed}` is no collective; give one of {}", names.join(", ")),
+            format!(
+                "`{name}` of `{typed}` is no collective; give one of {}",
+                names.join(", ")
+            ),
         )
     })?;
     let sizes = match sizes {
         Some(sizes) if collective.has_data() => parse_sizes(sizes)?,
         None if !collective.has_data() => vec![0],
-        Some(_) => return Err(wrong(CALLS, format!("`{typed}`: a {name} has no size; give `{name}` alone"))),
+        Some(_) => {
+            return Err(wrong(
+                CALLS,
+                format!("`{typed}`: a {name} has no size; give `{name}` alone"),
+            ));
+        }
         None => {
             return Err(wrong(
                 CALLS,
@@ -111,15 +119,26 @@ mod tests {
     #[test]
     fn calls_are_functions_at_sizes() {
         assert_eq!(named("reduce@4096"), [("reduce", 4096)]);
-        assert_eq!(named("MPI_Bcast@1..4KiB:x64"), [("bcast", 1), ("bcast", 64), ("bcast", 4096)]);
+        assert_eq!(
+            named("MPI_Bcast@1..4KiB:x64"),
+            [("bcast", 1), ("bcast", 64), ("bcast", 4096)]
+        );
         assert_eq!(named("barrier"), [("barrier", 0)]);
     }
 
     #[test]
     fn errors_say_what_is_allowed() {
         let error = |typed: &str| calls(typed).unwrap_err().to_string();
-        assert!(error("redcue@8").contains("give one of allgather, "), "{}", error("redcue@8"));
+        assert!(
+            error("redcue@8").contains("give one of allgather, "),
+            "{}",
+            error("redcue@8")
+        );
         assert!(error("reduce").contains("such as `reduce@4096`"), "{}", error("reduce"));
-        assert!(error("barrier@8").contains("give `barrier` alone"), "{}", error("barrier@8"));
+        assert!(
+            error("barrier@8").contains("give `barrier` alone"),
+            "{}",
+            error("barrier@8")
+        );
     }
 }

@@ -24,11 +24,38 @@ const VARIABLES: [&str; 2] = ["-genv", "-env"];
 /// Options with `NAME=VALUE`, or a name whose value the launcher hands on as it is.
 const EXPORTS: [&str; 1] = ["-x"];
 /// Options with a file of hosts.
-const HOSTFILES: [&str; 6] = ["--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f", "--default-hostfile"];
+const HOSTFILES: [&str; 6] = [
+    "--hostfile",
+    "-hostfile",
+    "--machinefile",
+    "-machinefile",
+    "-f",
+    "--default-hostfile",
+];
 /// Further options that are followed by a value, which is no program.
 const WITH_VALUE: [&str; 22] = [
-    "-n", "-np", "--np", "--n", "-c", "-ppn", "-perhost", "-N", "--npernode", "-npernode", "--host", "-host", "-H", "-hosts", "--map-by",
-    "--bind-to", "--rank-by", "-wdir", "--wdir", "-bind-to", "-map-by", "-launcher",
+    "-n",
+    "-np",
+    "--np",
+    "--n",
+    "-c",
+    "-ppn",
+    "-perhost",
+    "-N",
+    "--npernode",
+    "-npernode",
+    "--host",
+    "-host",
+    "-H",
+    "-hosts",
+    "--map-by",
+    "--bind-to",
+    "--rank-by",
+    "-wdir",
+    "--wdir",
+    "-bind-to",
+    "-map-by",
+    "-launcher",
 ];
 
 /// Reads a command up to its program. Whatever stands before the launcher, such as `env X=1`, is read as well.
@@ -40,7 +67,9 @@ pub fn launched(command: &[String]) -> Launched {
     };
     launched.mpirun = Some(PathBuf::from(&command[at]));
     if command[0].ends_with("env") {
-        let pairs = command[1..at].iter().filter(|word| word.contains('=') && !word.starts_with('-'));
+        let pairs = command[1..at]
+            .iter()
+            .filter(|word| word.contains('=') && !word.starts_with('-'));
         launched.environment.extend(pairs.cloned());
     }
     let mut words = command[at + 1..].iter();
@@ -51,7 +80,9 @@ pub fn launched(command: &[String]) -> Launched {
         };
         let mut value = || joined.clone().or_else(|| words.next().cloned());
         if PARAMETERS.contains(&option) || VARIABLES.contains(&option) {
-            let (Some(name), Some(value)) = (value(), words.next()) else { break };
+            let (Some(name), Some(value)) = (value(), words.next()) else {
+                break;
+            };
             let list = if PARAMETERS.contains(&option) {
                 &mut launched.parameters
             } else {
@@ -81,7 +112,9 @@ mod tests {
 
     #[test]
     fn settings_of_the_launcher_are_taken_over_and_those_of_the_program_are_not() {
-        let open_mpi = of("mpirun -n 4 --mca coll_tuned_reduce_algorithm 1 -x A=1 -x B --hostfile h --oversubscribe ./app --mca x 1");
+        let open_mpi = of(
+            "mpirun -n 4 --mca coll_tuned_reduce_algorithm 1 -x A=1 -x B --hostfile h --oversubscribe ./app --mca x 1",
+        );
         assert_eq!(open_mpi.mpirun, Some("mpirun".into()));
         assert_eq!(open_mpi.parameters, ["coll_tuned_reduce_algorithm=1"]);
         assert_eq!(open_mpi.environment, ["A=1"]);

@@ -97,7 +97,10 @@ fn answer(
     let telling = identified.telling.first().map_or("", String::as_str);
     let path = own.path_with(telling).unwrap_or_default();
     let row = collective.and_then(|one| known.library.algorithms_of(one));
-    let Deciders { dropin, others: deciders } = Deciders::of(known, target, forced);
+    let Deciders {
+        dropin,
+        others: deciders,
+    } = Deciders::of(known, target, forced);
     let mut cell = Cell {
         collective: target.function.clone(),
         ranks: known.ranks,
@@ -137,7 +140,12 @@ fn answer(
     }
     let by_itself = own.paths.iter().find_map(|path| component::own_decision(path));
     // Functions that no forced algorithm has, where forcing acts.
-    let is_another = identified.fits.is_empty() && !identified.telling.is_empty()
+    let elsewhere = known.library.components.as_ref().is_some_and(|components| {
+        let own = cell.component.as_deref();
+        own.is_some_and(|own| own != components.of_algorithms)
+    });
+    let is_another = elsewhere
+        || identified.fits.is_empty() && !identified.telling.is_empty()
         || identified.fits.is_empty() && !path.is_empty() && acts(&others);
     (cell.decided, cell.not_followed) = decide(
         deciders,
@@ -171,11 +179,16 @@ fn setting(row: &Algorithms, value: u64) -> String {
 
 fn evidence(identified: &Identified, path: &[String], own: &Fingerprint, forced: &[Forced]) -> Vec<Evidence> {
     let mut known = Vec::new();
+    let same = format!(
+        "the same in {} of {} forced algorithms",
+        identified.fits.len(),
+        forced.len()
+    );
     if !path.is_empty() {
         let shown: Vec<&str> = path.iter().take(SHOWN).map(String::as_str).collect();
         let more = if path.len() > SHOWN { " > ..." } else { "" };
         let said = if identified.by_paths {
-            format!("; of {} forced algorithms, {} run the same functions", forced.len(), those(identified))
+            format!(": {same}")
         } else {
             String::new()
         };
@@ -186,9 +199,9 @@ fn evidence(identified: &Identified, path: &[String], own: &Fingerprint, forced:
     }
     if let Some(messages) = &own.messages {
         let said = if identified.messages_differ {
-            ", which the forced algorithm divides in another way".to_owned()
+            ": forced, it sends others, as with another fan-out or segment size".to_owned()
         } else if identified.by_messages {
-            format!("; of {} forced algorithms, {} send the same", forced.len(), those(identified))
+            format!(": {same}")
         } else {
             String::new()
         };
@@ -198,13 +211,6 @@ fn evidence(identified: &Identified, path: &[String], own: &Fingerprint, forced:
         });
     }
     known
-}
-
-fn those(identified: &Identified) -> String {
-    match identified.fits.len() {
-        1 => "this one alone".to_owned(),
-        several => format!("these {several}"),
-    }
 }
 
 /// The innermost named function of the collective, where the library gives its functions names.

@@ -51,7 +51,9 @@ impl Naming {
             let is_small = std::fs::metadata(file).is_ok_and(|about| about.len() <= LARGEST_BYTES);
             // Where the file is on the hosts of the ranks alone, its functions stay without names.
             let object = if is_small { std::fs::read(file).ok() } else { None };
-            let mut found = object.map(|object| symbols::names(&object, &offsets)).unwrap_or_default();
+            let mut found = object
+                .map(|object| symbols::names(&object, &offsets))
+                .unwrap_or_default();
             for offset in offsets {
                 self.names.insert((file.to_owned(), offset), found.remove(&offset));
             }

@@ -77,7 +77,9 @@ impl<'a> Places<'a> {
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         let options = &self.options.site_environment;
         let given = options.iter().rev().find(|(other, _)| other == name);
-        given.map(|(_, value)| value.clone()).or_else(|| std::env::var(name).ok())
+        given
+            .map(|(_, value)| value.clone())
+            .or_else(|| std::env::var(name).ok())
     }
 
     fn by_option(&self, name: &str, variable: &str) -> Option<Set> {

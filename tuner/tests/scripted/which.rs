@@ -96,7 +96,11 @@ fn a_variable_of_the_start_is_named_for_the_sizes_of_its_range() {
     let value = format!("{variable}=1:0-8192;0:8193-2147483647");
     let cells = |call: &str| site.which(&[call, "--env", &value]).unwrap().0.remove(0);
     let small = cells("reduce@4096");
-    assert_eq!(in_words(&small.decided), format!("`{value}`, set by `--env {value}`"), "{small:#?}");
+    assert_eq!(
+        in_words(&small.decided),
+        format!("`{value}`, set by `--env {value}`"),
+        "{small:#?}"
+    );
     let large = cells("reduce@64KiB");
     assert!(matches!(large.decided, Decision::Default { .. }), "{large:#?}");
 }

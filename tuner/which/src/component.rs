@@ -42,8 +42,21 @@ const WAITING: &[&str] = &[
     "MPID_Send",
 ];
 
-/// Beginnings of files without code of MPI.
-const SYSTEM: &[&str] = &["libc.so", "libpthread", "ld-linux", "linux-vdso", "libgcc_s"];
+/// Beginnings of files without code of collectives: the system's, and those of transports.
+const SYSTEM: &[&str] = &[
+    "libc.so",
+    "libpthread",
+    "ld-linux",
+    "linux-vdso",
+    "libgcc_s",
+    "libucp",
+    "libuct",
+    "libucs",
+    "libucm",
+    "libfabric",
+    "libpsm",
+    "libibverbs",
+];
 
 /// True for a function in which ranks wait for messages, of any collective.
 #[must_use]
@@ -51,7 +64,7 @@ pub fn is_waiting(function: &str) -> bool {
     WAITING.iter().any(|beginning| function.starts_with(beginning))
 }
 
-/// True for a file of the system, by its path.
+/// True for a file of the system or of a transport, by its path.
 #[must_use]
 pub fn is_of_system(file: &str) -> bool {
     let base = file.rsplit('/').next().unwrap_or(file);

@@ -147,6 +147,9 @@ mod tests {
             ..ran(&[])
         };
         let (decision, not_followed) = decide(vec![parameter("1", 0)], another);
-        assert_eq!((decision, not_followed.len()), (Decision::Default { function: None }, 1));
+        assert_eq!(
+            (decision, not_followed.len()),
+            (Decision::Default { function: None }, 1)
+        );
     }
 }

@@ -37,4 +37,3 @@ pub fn name(file: &str, offset: u64, name: Option<&str>) -> String {
         None => format!("{base}+{offset:#x}"),
     }
 }
-

@@ -25,6 +25,9 @@ pub struct Identified {
 /// Fewest forced algorithms that can be told apart.
 const LEAST: usize = 2;
 
+/// Least share of the telling functions that a call and a forced algorithm have in common, where none has exactly those of the call.
+const SHARED: f64 = 0.5;
+
 /// The algorithms among `forced` that left what `found` has left.
 #[must_use]
 pub fn identify(found: &Fingerprint, forced: &[Fingerprint]) -> Identified {
@@ -100,21 +103,31 @@ fn of_paths(found: &Fingerprint, forced: &[Fingerprint]) -> (Option<Vec<usize>>,
     if !exact.is_empty() {
         return (Some(exact), named);
     }
-    // A wait was missed on one of the two sides.
-    let within = those(&|functions| functions.is_superset(&own));
-    if !within.is_empty() {
-        return (Some(within), named);
+    // A wait was missed on one of the two sides: the functions count that fewest algorithms have.
+    let owners = |function: &str| {
+        theirs
+            .iter()
+            .filter(|(_, functions)| functions.contains(function))
+            .count()
+    };
+    let fewest = own.iter().map(|function| owners(function)).min().unwrap_or(0);
+    let rare: BTreeSet<&str> = own.iter().copied().filter(|one| owners(one) == fewest).collect();
+    let with_rare = those(&|functions| functions.is_superset(&rare));
+    if !with_rare.is_empty() {
+        return (Some(with_rare), named);
     }
+    // Else those that share most.
+    let shared = |functions: &BTreeSet<&str>| {
+        functions.intersection(&own).count() as f64 / functions.union(&own).count().max(1) as f64
+    };
     let most = theirs
         .iter()
-        .filter(|(_, functions)| functions.is_subset(&own))
-        .map(|(_, functions)| functions.len())
-        .max()
-        .filter(|most| *most > 0);
-    let around = most.map_or_else(Vec::new, |most| {
-        those(&|functions| functions.len() == most && functions.is_subset(&own))
-    });
-    (Some(around), named)
+        .map(|(_, functions)| shared(functions))
+        .fold(0.0, f64::max);
+    if most < SHARED {
+        return (Some(Vec::new()), named);
+    }
+    (Some(those(&|functions| shared(functions) >= most)), named)
 }
 
 /// Algorithms that fit by messages; `None` where messages tell nothing.
@@ -152,7 +165,10 @@ mod tests {
 
     #[test]
     fn functions_of_one_algorithm_alone_name_it() {
-        let forced = [print("reduce forced linear wait", ""), print("reduce forced tree wait", "")];
+        let forced = [
+            print("reduce forced linear wait", ""),
+            print("reduce forced tree wait", ""),
+        ];
         let found = identify(&print("reduce own tree wait", ""), &forced);
         assert_eq!((found.fits, found.by_paths, found.by_messages), (vec![1], true, false));
         assert_eq!(found.telling, ["tree"]);
@@ -180,7 +196,10 @@ mod tests {
             print("reduce generic", "0>1:1 0>2:1"),
         ];
         let found = identify(&print("reduce generic", "0>1:1 0>2:1"), &forced);
-        assert_eq!((found.fits, found.by_paths, found.by_messages), (vec![1, 2], false, true));
+        assert_eq!(
+            (found.fits, found.by_paths, found.by_messages),
+            (vec![1, 2], false, true)
+        );
     }
 
     #[test]
@@ -195,6 +214,9 @@ mod tests {
         let forced = [print("reduce scatter gather", ""), print("reduce tree", "")];
         assert_eq!(identify(&print("reduce scatter", ""), &forced).fits, [0]);
         let forced = [print("reduce scatter", ""), print("reduce tree", "")];
-        assert_eq!(identify(&print("reduce scatter tree_of_it scatter", ""), &forced).fits, [0]);
+        assert_eq!(
+            identify(&print("reduce scatter tree_of_it scatter", ""), &forced).fits,
+            [0]
+        );
     }
 }

@@ -7,7 +7,10 @@ pub fn assignment(text: &str, name: &str) -> Option<(usize, String)> {
         let (own, value) = line.split_once('=')?;
         (own.trim() == name).then(|| value.trim().trim_matches('"').to_owned())
     };
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with('#'));
     lines.filter_map(|(index, line)| Some((index + 1, value(line)?))).last()
 }
 
@@ -18,7 +21,10 @@ pub fn of_numbers(text: &str, collective: u64, ranks: u64, bytes: u64) -> Option
     let mut tokens: Vec<(usize, u64)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
-        tokens.extend(line.split_ascii_whitespace().filter_map(|word| Some((index + 1, word.parse().ok()?))));
+        tokens.extend(
+            line.split_ascii_whitespace()
+                .filter_map(|word| Some((index + 1, word.parse().ok()?))),
+        );
     }
     let mut tokens = tokens.into_iter().peekable();
     let collectives = tokens.next()?.1;

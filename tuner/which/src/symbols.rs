@@ -29,10 +29,13 @@ pub fn names(object: &[u8], offsets: &BTreeSet<u64>) -> BTreeMap<u64, String> {
         if table.kind != SYMBOLS && table.kind != EXPORTED {
             continue;
         }
-        let Some(texts) = sections.get(table.link as usize) else { continue };
+        let Some(texts) = sections.get(table.link as usize) else {
+            continue;
+        };
         for index in 0..table.size / ENTRY {
             let at = table.offset.saturating_add(index * ENTRY);
-            let Some((kind, value)) = number::<1>(object, at.saturating_add(4)).zip(number::<8>(object, at.saturating_add(8)))
+            let Some((kind, value)) =
+                number::<1>(object, at.saturating_add(4)).zip(number::<8>(object, at.saturating_add(8)))
             else {
                 break;
             };

@@ -17,10 +17,11 @@ const INDENT: &str = "  ";
 /// The whole answer.
 #[must_use]
 pub fn render(answer: &Answer) -> String {
-    let mut out = match &answer.program {
-        Some(program) => format!("{}: the calls of {}\n", printable(&answer.library), printable(program)),
-        None => format!("{}\n", printable(&answer.library)),
+    let heading = match &answer.program {
+        Some(program) => format!("{}: the calls of {program}", answer.library),
+        None => answer.library.clone(),
     };
+    let mut out = wrapped("", &heading).join("\n") + "\n";
     for cell in &answer.cells {
         out.push('\n');
         for line in lines(cell) {
@@ -45,7 +46,10 @@ fn lines(cell: &Cell) -> Vec<String> {
             Kind::Messages => "messages",
             Kind::DropIn => "drop-in",
         };
-        lines.extend(wrapped(INDENT, &format!("known by {by}: {}", shortened(&evidence.text))));
+        lines.extend(wrapped(
+            INDENT,
+            &format!("known by {by}: {}", shortened(&evidence.text)),
+        ));
     }
     if let Some(unknown) = &cell.unknown {
         lines.extend(wrapped(INDENT, &format!("not known: {unknown}")));
@@ -200,6 +204,9 @@ mod tests {
         let mut one = answer().cells.remove(0);
         one.algorithms.push(algorithm("preset 9", "I_MPI_ADJUST_REDUCE=9"));
         let said = algorithms(&one);
-        assert!(said.starts_with("one of binomial (coll_tuned_reduce_algorithm=5), preset 9"), "{said}");
+        assert!(
+            said.starts_with("one of binomial (coll_tuned_reduce_algorithm=5), preset 9"),
+            "{said}"
+        );
     }
 }

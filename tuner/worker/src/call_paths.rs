@@ -75,9 +75,7 @@ fn call(_: bool, candidate: &mut Candidate, _: &mut CallPaths) -> anyhow::Result
 /// The ranks that are late in turn.
 fn late(p_ranks: usize) -> Vec<usize> {
     let count = p_ranks.min(MOST_LATE);
-    let mut ranks: Vec<usize> = (0..count)
-        .map(|i| i * (p_ranks - 1) / (count - 1).max(1))
-        .collect();
+    let mut ranks: Vec<usize> = (0..count).map(|i| i * (p_ranks - 1) / (count - 1).max(1)).collect();
     ranks.dedup();
     ranks
 }

@@ -179,14 +179,17 @@ fn switched(
     for (((index, choices), block), (outcome, counted)) in
         asked.into_iter().zip(&blocks).zip(outcomes.iter().zip(&counted))
     {
-        let each = choices.into_iter().zip(&block.items).map(|((value, name, _), item)| Forced {
-            value,
-            name,
-            ran: Ran {
-                messages: messages(counted, &item.id),
-                ..ran(outcome, &item.id)
-            },
-        });
+        let each = choices
+            .into_iter()
+            .zip(&block.items)
+            .map(|((value, name, _), item)| Forced {
+                value,
+                name,
+                ran: Ran {
+                    messages: messages(counted, &item.id),
+                    ..ran(outcome, &item.id)
+                },
+            });
         all[index] = each.collect();
     }
     Ok(all)
@@ -210,11 +213,16 @@ fn at_start(
         }
         let mut asked: Vec<(usize, u64)> = Vec::new();
         for (index, target) in targets.iter().enumerate() {
-            let chosen = trial.iter().find(|(collective, _)| Some(*collective) == target.collective());
+            let chosen = trial
+                .iter()
+                .find(|(collective, _)| Some(*collective) == target.collective());
             asked.extend(chosen.map(|(_, value)| (index, *value)));
         }
         let assignments = startup_algorithms::values(library, trial);
-        if assignments.iter().any(|one| quarantine.contains(&format!("{}={}", one.name, one.value))) {
+        if assignments
+            .iter()
+            .any(|one| quarantine.contains(&format!("{}={}", one.name, one.value)))
+        {
             continue;
         }
         let setup = Setup {

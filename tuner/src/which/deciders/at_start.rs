@@ -27,12 +27,17 @@ pub(super) fn decider(
             return Some(Decider {
                 decision,
                 asks: None,
-                inactive: Some(format!("Kilter cannot read the value as {} would: {error}", known.library.name)),
+                inactive: Some(format!(
+                    "Kilter cannot read the value as {} would: {error}",
+                    known.library.name
+                )),
             });
         }
     };
     let bytes = target.bytes();
-    let size = at_start.unit.map_or(bytes, |unit| unit.range((bytes, bytes), known.ranks as u64).0);
+    let size = at_start
+        .unit
+        .map_or(bytes, |unit| unit.range((bytes, bytes), known.ranks as u64).0);
     let number = ranged::lookup(at_start.form, &ranges, size)?;
     Some(Decider {
         decision,

@@ -22,7 +22,10 @@ pub(super) fn decision(known: &Known<'_>, target: &Target) -> Option<(Decision, 
             && rule.ranks == known.ranks
             && (rule.min_bytes..=rule.max_bytes).contains(&target.bytes())
     })?;
-    known.dropin_calls.get(&rule.implementation).filter(|calls| **calls > 0)?;
+    known
+        .dropin_calls
+        .get(&rule.implementation)
+        .filter(|calls| **calls > 0)?;
     let place = match line(&text, number) {
         Some(line) => format!("{file}:{line}"),
         None => format!("`{file}`"),

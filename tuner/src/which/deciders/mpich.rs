@@ -14,7 +14,10 @@ const FILE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 
 /// The rule for a call, if a file has one.
 pub(super) fn rule(known: &Known<'_>, target: &Target, forced: &[Forced]) -> Option<Decider> {
-    let set = known.places.set(FILE).filter(|_| known.library.launcher.variable.is_empty())?;
+    let set = known
+        .places
+        .set(FILE)
+        .filter(|_| known.library.launcher.variable.is_empty())?;
     let file = set.value;
     let text = std::fs::read_to_string(&file);
     let tree = text.as_ref().ok().and_then(|text| Tree::parse(text).ok());
@@ -38,7 +41,12 @@ pub(super) fn rule(known: &Known<'_>, target: &Target, forced: &[Forced]) -> Opt
         count: if has_blocks { bytes / ranks.max(1) } else { bytes },
         parent: known.hosts > 1 || ranks > 1,
         // The calls are on bytes of one block, under an operator that commutes, and every rank has as much as the others.
-        is: &|test| matches!(test, "is_commutative" | "is_op_built_in" | "is_block_regular" | "is_node_consecutive"),
+        is: &|test| {
+            matches!(
+                test,
+                "is_commutative" | "is_op_built_in" | "is_block_regular" | "is_node_consecutive"
+            )
+        },
     };
     let (end, _) = tree.lookup(&call)?;
     let algorithm = end.strip_prefix(ALGORITHM)?;
@@ -48,7 +56,9 @@ pub(super) fn rule(known: &Known<'_>, target: &Target, forced: &[Forced]) -> Opt
             place: line.map_or_else(|| format!("`{file}`"), |line| format!("{file}:{line}")),
             rule: end.clone(),
         },
-        asks: forced.iter().position(|one| algorithm.ends_with(&format!("_{}", one.name))),
+        asks: forced
+            .iter()
+            .position(|one| algorithm.ends_with(&format!("_{}", one.name))),
         inactive: None,
     })
 }

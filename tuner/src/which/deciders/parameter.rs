@@ -15,7 +15,9 @@ pub(super) fn decider(known: &Known<'_>, row: &Algorithms, index: &dyn Fn(u64) -
     let set = known.places.set(name);
     let reported = known.variables.get(name);
     // What the library reports is in force, wherever it is from.
-    let value = reported.cloned().or_else(|| set.as_ref().map(|set| set.value.clone()))?;
+    let value = reported
+        .cloned()
+        .or_else(|| set.as_ref().map(|set| set.value.clone()))?;
     if OWN.contains(&value.as_str()) {
         let unheard = set.filter(|set| !OWN.contains(&set.value.as_str()))?;
         return Some(Decider {
@@ -28,13 +30,14 @@ pub(super) fn decider(known: &Known<'_>, row: &Algorithms, index: &dyn Fn(u64) -
         });
     }
     let number = number(row, &value);
-    let place = set.map_or_else(
-        || "a place that is not found; the library reports it".to_owned(),
-        |set| set.place,
-    );
+    // As it was typed: the library may report a name for a number.
+    let (typed, place) = match set {
+        Some(set) => (set.value, set.place),
+        None => (value, "a place that is not found; the library reports it".to_owned()),
+    };
     Some(Decider {
         decision: Decision::Parameter {
-            setting: format!("{name}={value}"),
+            setting: format!("{name}={typed}"),
             place,
         },
         asks: number.and_then(index),
@@ -44,7 +47,12 @@ pub(super) fn decider(known: &Known<'_>, row: &Algorithms, index: &dyn Fn(u64) -
 
 /// The number of a value, which may be a name.
 fn number(row: &Algorithms, value: &str) -> Option<u64> {
-    let by_name = || row.choices.iter().find(|choice| choice.name == value).map(|choice| choice.value);
+    let by_name = || {
+        row.choices
+            .iter()
+            .find(|choice| choice.name == value)
+            .map(|choice| choice.value)
+    };
     value.parse().ok().or_else(by_name)
 }
 

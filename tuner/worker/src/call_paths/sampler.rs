@@ -122,7 +122,11 @@ impl Sampler {
             event.sigev_signo = signal;
             event.sigev_notify_thread_id = thread;
             let mut timer: libc::timer_t = std::ptr::null_mut();
-            check(libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer))?;
+            check(libc::timer_create(
+                libc::CLOCK_MONOTONIC,
+                &raw mut event,
+                &raw mut timer,
+            ))?;
             timer
         };
         let sampler = Sampler { timer };
@@ -171,7 +175,9 @@ fn check(code: c_int) -> anyhow::Result<()> {
 /// it; outermost is this program again.
 fn called(sample: usize, own: Option<usize>) -> Vec<Function> {
     let depth = DEPTHS[sample].load(Relaxed).min(DEPTH);
-    let frames = FRAMES[sample * DEPTH..][..depth].iter().map(|frame| frame.load(Relaxed));
+    let frames = FRAMES[sample * DEPTH..][..depth]
+        .iter()
+        .map(|frame| frame.load(Relaxed));
     let objects: Vec<(usize, Option<(usize, String)>)> = frames.map(|frame| (frame, object_of(frame))).collect();
     let is_own = |object: &Option<(usize, String)>| object.as_ref().is_some_and(|(base, _)| Some(*base) == own);
     let inner = objects.iter().take_while(|(_, object)| is_own(object)).count() + 1;
@@ -242,7 +248,13 @@ mod tests {
         let samples = sampler.stop();
         assert!(samples.len() >= 3, "{samples:?}");
         let path = kilter_protocol::call_paths::stable(&samples);
-        assert!(path.iter().any(|function| function.file.contains("libc")), "{samples:?}");
-        assert!(path.iter().all(|function| !function.file.contains("kilter_worker")), "{path:?}");
+        assert!(
+            path.iter().any(|function| function.file.contains("libc")),
+            "{samples:?}"
+        );
+        assert!(
+            path.iter().all(|function| !function.file.contains("kilter_worker")),
+            "{path:?}"
+        );
     }
 }
