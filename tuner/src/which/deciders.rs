@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
 use kilter_model::config::library::Library;
+use kilter_model::deployment::Assignment;
 use kilter_search::proof::Forced;
 use kilter_search::target::Target;
 use kilter_which::answer::Decision;
@@ -71,4 +72,9 @@ pub(super) fn reads(library: &Library, collectives: &BTreeSet<Collective>) -> Ve
         Vec::new()
     };
     own.chain(together).chain(switching).chain(files).collect()
+}
+
+/// Settings of a job in which algorithms are forced, where a site's rules would win over them.
+pub(super) fn unruled(variables: &BTreeMap<String, String>, places: &Places<'_>) -> Vec<Assignment> {
+    openmpi::unruled(variables, places).into_iter().collect()
 }

@@ -61,11 +61,12 @@ pub fn cells(context: &Context<'_>, asked: &[Asked]) -> anyhow::Result<Vec<Cell>
     let label = format!("which/{}", targets.first().map(Target::name).unwrap_or_default());
     let reads = deciders::reads(library, &collectives);
     let found = proof::as_found(jobs, &context.proofs, &label, &targets, reads)?;
-    let forced = proof::each_forced(jobs, &context.proofs, &context.quarantine, &label, &targets)?;
+    let places = Places::of(context.site.options, library);
+    let unruled = deciders::unruled(&found.start.variables, &places);
+    let forced = proof::each_forced(jobs, &context.proofs, &context.quarantine, (&label, &unruled), &targets)?;
     jobs.heed_jobs();
     let mut naming = Naming::default();
     let hosts: BTreeSet<&String> = found.start.hosts.iter().collect();
-    let places = Places::of(context.site.options, library);
     let known = Known {
         library,
         ranks: context.site.options.ranks,
@@ -156,7 +157,7 @@ fn answer(
         },
     );
     if cell.algorithms.is_empty() {
-        cell.unknown = Some(why_unknown(ran, found, &own, (forced, &others), known));
+        cell.unknown = Some(why_unknown((ran, found, &own), (forced, &others), row, known));
         // The functions are a name all the same, if they have names.
         if let Some(name) = own_name(path, target) {
             cell.algorithms.push(Algorithm { name, setting: None });
@@ -187,27 +188,27 @@ fn evidence(identified: &Identified, path: &[String], own: &Fingerprint, forced:
     if !path.is_empty() {
         let shown: Vec<&str> = path.iter().take(SHOWN).map(String::as_str).collect();
         let more = if path.len() > SHOWN { " > ..." } else { "" };
-        let said = if identified.by_paths {
-            format!(": {same}")
-        } else {
-            String::new()
-        };
+        let functions = format!("{}{more}", shown.join(" > "));
         known.push(Evidence {
             kind: Kind::CallPath,
-            text: format!("{}{more}{said}", shown.join(" > ")),
+            text: if identified.by_paths {
+                format!("{same}: {functions}")
+            } else {
+                functions
+            },
         });
     }
     if let Some(messages) = &own.messages {
-        let said = if identified.messages_differ {
-            ": forced, it sends others, as with another fan-out or segment size".to_owned()
-        } else if identified.by_messages {
-            format!(": {same}")
-        } else {
-            String::new()
-        };
+        let messages = format!("`{messages}`");
         known.push(Evidence {
             kind: Kind::Messages,
-            text: format!("`{messages}`{said}"),
+            text: if identified.messages_differ {
+                format!("forced, it sends others, as with another fan-out or segment size: {messages}")
+            } else if identified.by_messages {
+                format!("{same}: {messages}")
+            } else {
+                messages
+            },
         });
     }
     known
@@ -224,10 +225,9 @@ fn own_name(path: &[String], target: &Target) -> Option<String> {
 }
 
 fn why_unknown(
-    ran: &Ran,
-    found: &AsFound,
-    own: &Fingerprint,
+    (ran, found, own): (&Ran, &AsFound, &Fingerprint),
     (forced, others): (&[Forced], &[Fingerprint]),
+    row: Option<&Algorithms>,
     known: &Known<'_>,
 ) -> String {
     if let Some(failed) = &ran.failed {
@@ -245,8 +245,21 @@ fn why_unknown(
         return format!("no rank waited long enough to be seen, and {uncounted}");
     }
     if acts(others) {
+        let with: Vec<String> = row
+            .iter()
+            .flat_map(|row| &row.together)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let device = if with.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "; they are forced with `{}`, without which another part of the library may choose first",
+                with.join("`, `")
+            )
+        };
         return format!(
-            "it runs functions that none of the {} algorithms has that Kilter can force",
+            "it runs functions that none of the {} algorithms has that Kilter can force{device}",
             forced.len()
         );
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kilter_render::format;
 use kilter_render::table::{LIST_WIDTH, printable};
 
-use crate::answer::{Answer, Cell, Kind};
+use crate::answer::{Answer, Cell, Decision, Kind};
 use crate::decide::in_words;
 
 /// Characters of evidence that are shown; JSON has all of it.
@@ -31,8 +31,8 @@ pub fn render(answer: &Answer) -> String {
     if answer.unanswered > 0 {
         let _ = writeln!(
             out,
-            "\n{} of the program are left without an answer; raise --budget",
-            format::count(answer.unanswered, "further kind of call")
+            "\nKinds of calls of the program that are left without an answer: {}; raise --budget",
+            answer.unanswered
         );
     }
     out
@@ -54,7 +54,11 @@ fn lines(cell: &Cell) -> Vec<String> {
     if let Some(unknown) = &cell.unknown {
         lines.extend(wrapped(INDENT, &format!("not known: {unknown}")));
     }
-    lines.extend(wrapped(INDENT, &format!("decided by {}", in_words(&cell.decided))));
+    let decided = match &cell.decided {
+        Decision::Unknown { because } => format!("what decided is not known: {because}"),
+        known => format!("decided by {}", in_words(known)),
+    };
+    lines.extend(wrapped(INDENT, &decided));
     for one in &cell.not_followed {
         lines.extend(wrapped(
             INDENT,
@@ -131,7 +135,7 @@ fn wrapped(indent: &str, text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Algorithm, Called, Decision, Evidence, NotFollowed, SCHEMA};
+    use crate::answer::{Algorithm, Called, Evidence, NotFollowed, SCHEMA};
 
     fn algorithm(name: &str, setting: &str) -> Algorithm {
         Algorithm {
@@ -196,7 +200,21 @@ mod tests {
     fn an_answer_fits_a_terminal() {
         let text = render(&answer());
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r"
+        Open MPI 4.1.4: the calls of mpirun -n 4 ./app
+
+        reduce of 4096 bytes on 4 ranks of 1 host: binomial (coll_tuned_reduce_algorithm=5), of component tuned
+          known by call path: PMPI_Reduce > ompi_coll_tuned_reduce_intra_dec_fixed > ompi_coll_base_reduce_intra_binomial >
+            ompi_coll_base_reduce_generic
+          decided by the library's own decision, in ompi_coll_tuned_reduce_intra_dec_fixed
+          not followed: `coll_tuned_reduce_algorithm=1`, set by the environment, because coll_tuned_use_dynamic_rules is 0
+
+        barrier on 4 ranks of 2 hosts (12 calls of a rank, 250 ms of all): the algorithm is not known
+          not known: nobody waited
+          what decided is not known: the algorithm is not known
+
+        Kinds of calls of the program that are left without an answer: 2; raise --budget
+        ");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::{BlockOutcome, SessionError};
 use kilter_model::config::library::Library;
-use kilter_model::deployment::Selection;
+use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::setup::Setup;
 use kilter_protocol::call_paths::{CALL_PATHS, CallPaths};
 use kilter_protocol::plan::Block;
@@ -109,7 +109,8 @@ pub fn as_found(
     Ok(found)
 }
 
-/// Forces every algorithm that the library has for each target and that was not put away. `label` names its launches.
+/// Forces every algorithm that the library has for each target and that was not put away. `label` names its launches, `unruled` are settings
+/// without which a site's rules would win over what is forced.
 ///
 /// # Errors
 /// A failure that no algorithm explains.
@@ -117,10 +118,10 @@ pub fn forced(
     jobs: &Jobs<'_>,
     proofs: &Proofs,
     quarantine: &Quarantine,
-    label: &str,
+    (label, unruled): (&str, &[Assignment]),
     targets: &[Target],
 ) -> anyhow::Result<Vec<Vec<Forced>>> {
-    let mut all = switched(jobs, proofs, quarantine, label, targets)?;
+    let mut all = switched(jobs, proofs, quarantine, (label, unruled), targets)?;
     at_start(jobs, quarantine, label, targets, &mut all)?;
     Ok(all)
 }
@@ -130,7 +131,7 @@ fn switched(
     jobs: &Jobs<'_>,
     proofs: &Proofs,
     quarantine: &Quarantine,
-    label: &str,
+    (label, unruled): (&str, &[Assignment]),
     targets: &[Target],
 ) -> anyhow::Result<Vec<Vec<Forced>>> {
     let label = &format!("{label}/forced");
@@ -162,20 +163,15 @@ fn switched(
             block(jobs, label, target, items.collect())
         })
         .collect();
+    let switching = Setup::default().with(unruled).switching();
     let setup = Setup {
         call_paths: true,
-        ..Setup::default().switching()
+        ..switching.clone()
     };
     let mut session = jobs.session(label, &setup, false)?.surviving();
     let outcomes = session.measure_all(&blocks, &mut |_| ())?;
     close(jobs, session.close())?;
-    let counted = counted_each(
-        jobs,
-        proofs,
-        &format!("{label}/messages"),
-        &Setup::default().switching(),
-        &blocks,
-    )?;
+    let counted = counted_each(jobs, proofs, &format!("{label}/messages"), &switching, &blocks)?;
     for (((index, choices), block), (outcome, counted)) in
         asked.into_iter().zip(&blocks).zip(outcomes.iter().zip(&counted))
     {

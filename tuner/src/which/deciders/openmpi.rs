@@ -1,17 +1,39 @@
 //! The rules file of Open MPI's `coll_tuned`, which is asked before the parameters of single collectives.
 
+use std::collections::BTreeMap;
+
 use kilter_emit::rules::Rules;
 use kilter_model::config::library::{Algorithms, RulesForm};
+use kilter_model::deployment::Assignment;
 use kilter_search::target::Target;
 use kilter_which::answer::Decision;
 use kilter_which::decide::Decider;
 use kilter_which::lines;
 
-use super::Known;
 use super::parameter::inactive;
+use super::{Known, Places};
 
 /// Parameter that names the file.
 pub(super) const FILENAME: &str = "coll_tuned_dynamic_rules_filename";
+
+/// Name of a file that is not there, which the library takes for no rules.
+const NO_FILE: &str = "none";
+
+/// The file that is named, if one is.
+fn file(variables: &BTreeMap<String, String>, places: &Places<'_>) -> Option<String> {
+    let reported = variables.get(FILENAME).cloned();
+    let file = reported.or_else(|| places.set(FILENAME).map(|set| set.value))?;
+    (!file.is_empty() && file != NO_FILE).then_some(file)
+}
+
+/// The setting without which the file would win over algorithms that are forced, if there is a file.
+pub(super) fn unruled(variables: &BTreeMap<String, String>, places: &Places<'_>) -> Option<Assignment> {
+    file(variables, places).map(|_| Assignment {
+        name: FILENAME.to_owned(),
+        value: NO_FILE.to_owned(),
+        environment: false,
+    })
+}
 
 /// The rule for a call, if a file has one.
 pub(super) fn rule(
@@ -21,11 +43,7 @@ pub(super) fn rule(
     index: &dyn Fn(u64) -> Option<usize>,
 ) -> Option<Decider> {
     let id = row.rules_id?;
-    let reported = known.variables.get(FILENAME).cloned();
-    let file = reported.or_else(|| known.places.set(FILENAME).map(|set| set.value))?;
-    if file.is_empty() || file == "none" {
-        return None;
-    }
+    let file = file(known.variables, known.places)?;
     let by_file = |rule: String, place: String, asks, why: Option<String>| Decider {
         decision: Decision::Rule { place, rule },
         asks,
