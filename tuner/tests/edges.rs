@@ -208,6 +208,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-profiling", &["kilter-fixtures"]),
     ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),
     ("kilter-tracing", &["kilter-fixtures"]),
+    ("kilter-which", &["kilter-fixtures"]),
     ("kilter", &["kilter-fixtures"]),
     (
         "kilter-tests",

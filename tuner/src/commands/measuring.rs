@@ -15,12 +15,15 @@ use kilter_report::{csv, html, json, junit, markdown, terminal};
 use kilter_search::context::{Context, Jobs, Measured, Site};
 use kilter_search::plugins;
 
-use super::{Status, dry_run, guard, print, resume_key, which};
+use super::{Status, dry_run, guard, print, resume_key};
 use crate::carriers;
 use crate::doctor;
 use crate::launcher::{self, InUse};
 use crate::library_info;
 use crate::reporting;
+
+/// Name of the command that makes jobs and times nothing.
+pub(super) const UNTIMED: &str = "which";
 
 /// Runs `work` and writes its report on the guidelines. `further` are the command's own options that change its
 /// measurements: an interrupted run is resumed only by a command with the same ones.
@@ -170,7 +173,7 @@ pub(super) fn begin<'a>(
         }
     }
     // The calls that are watched every night, or asked after, are no plan of guidelines.
-    let follows_plan = command != guard::COMMAND && command != which::COMMAND;
+    let follows_plan = command != guard::COMMAND && command != UNTIMED;
     if follows_plan && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
@@ -182,7 +185,7 @@ pub(super) fn begin<'a>(
         hear_of_transports(&context);
     }
     // What spoils times spoils no answer of `which`.
-    if command != which::COMMAND {
+    if command != UNTIMED {
         for warning in doctor::quick(options, &in_use) {
             context.progress.warn(&warning.text);
         }

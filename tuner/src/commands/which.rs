@@ -18,9 +18,6 @@ use crate::cli;
 use crate::options::{self, WhichOptions};
 use crate::which::{self, Asked};
 
-/// Its name in the database.
-pub(super) const COMMAND: &str = "which";
-
 /// Most calls that one job is asked for, so that the budget is looked at now and then.
 const TOGETHER: usize = 8;
 
@@ -141,7 +138,7 @@ fn answered(options: &Options, asked: &[Asked], answer: &mut Answer) -> anyhow::
         }
         Ok(cells)
     };
-    measuring::with_context(options, COMMAND, &[], work, |context, cells| {
+    measuring::with_context(options, measuring::UNTIMED, &[], work, |context, cells| {
         context.jobs.run.finish()?;
         answer.library = format!("{} {}", context.site.library.name, context.site.version);
         answer.unanswered += asked.len() - cells.len();
