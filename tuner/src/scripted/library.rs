@@ -146,13 +146,6 @@ impl ScriptedLibrary {
         ))
     }
 
-    /// The library's own decision comes to the algorithm of this number, in messages and functions.
-    #[must_use]
-    pub fn own_choice(mut self, number: u64) -> ScriptedLibrary {
-        self.own_choice = Some(number);
-        self
-    }
-
     /// Further tables of the library's description, such as `[[parameters]]`.
     #[must_use]
     pub fn described(mut self, tables: &str) -> ScriptedLibrary {

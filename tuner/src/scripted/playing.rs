@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kilter_algorithms::{Collective, mockup};
-use kilter_protocol::call_paths::{CALL_PATHS, CallPaths, Function};
+use kilter_protocol::call_paths::CALL_PATHS;
 use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::expression::{Communicator, Form, Operation, Side, Single, Term, Values};
 use kilter_protocol::fault::Fault;
@@ -15,6 +15,7 @@ use kilter_protocol::report::{BITS, Start};
 
 use super::call::{Call, Settings};
 use super::files::InForce;
+use super::functions;
 use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
 use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, RowEnds, Script};
@@ -356,10 +357,7 @@ impl Playing {
         };
         let call = self.call(&item.id, settings, collective, item.bytes);
         // Another algorithm sends to other ranks.
-        let algorithm = match (call.algorithm, self.library.own_choice) {
-            (0, Some(own)) => own,
-            (algorithm, _) => algorithm,
-        };
+        let algorithm = self.library.algorithm_of(&call);
         let sent = format!("0>1:{}", 1 + algorithm);
         said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
         if self.says_paths {
@@ -376,24 +374,6 @@ impl Playing {
         }
         said
     }
-}
-
-/// The functions of a call: those of Open MPI have such names.
-fn path(collective: &str, decides: &str, algorithm: u64) -> CallPaths {
-    let names = [
-        format!("MPI_{collective}"),
-        format!("ompi_coll_tuned_{collective}_intra_{decides}"),
-        format!("ompi_coll_base_{collective}_{algorithm}"),
-        "wait".to_owned(),
-    ];
-    let mut paths = CallPaths::default();
-    let function = |(index, name): (usize, String)| Function {
-        file: "libscripted.so".to_owned(),
-        offset: index as u64,
-        name: Some(name),
-    };
-    paths.add(names.into_iter().enumerate().map(function).collect());
-    paths
 }
 
 /// The end of an item that rank 0 cannot carry out.

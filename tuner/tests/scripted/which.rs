@@ -87,22 +87,17 @@ fn a_library_without_counters_is_known_by_its_functions() {
 }
 
 #[test]
-fn a_variable_of_the_start_is_named_for_the_sizes_of_its_range() {
-    let library = || ScriptedLibrary::choosing_at_start().own_choice(2);
-    let (_directory, site) = site(library());
-    let row = site.which(&["reduce@4096"]).unwrap().0.remove(0);
-    let setting = row.algorithms[0].setting.clone().unwrap();
-    let (variable, _) = setting.split_once('=').unwrap();
-    let value = format!("{variable}=1:0-8192;0:8193-2147483647");
-    let cells = |call: &str| site.which(&[call, "--env", &value]).unwrap().0.remove(0);
-    let small = cells("reduce@4096");
+fn a_variable_of_the_start_is_named_unless_it_leaves_the_choice_to_the_library() {
+    let (_directory, site) = site(ScriptedLibrary::choosing_at_start().own_choice(2));
+    let cell = which_at(&site, &["--env", "REDUCE_ALGORITHM=1"]);
+    assert_eq!(algorithms(&cell), ["one"], "{cell:#?}");
     assert_eq!(
-        in_words(&small.decided),
-        format!("`{value}`, set by `--env {value}`"),
-        "{small:#?}"
+        in_words(&cell.decided),
+        "`REDUCE_ALGORITHM=1`, set by `--env REDUCE_ALGORITHM=1`"
     );
-    let large = cells("reduce@64KiB");
-    assert!(matches!(large.decided, Decision::Default { .. }), "{large:#?}");
+    let cell = which_at(&site, &["--env", "REDUCE_ALGORITHM=0"]);
+    assert_eq!(algorithms(&cell), ["two"], "{cell:#?}");
+    assert!(matches!(cell.decided, Decision::Default { .. }), "{cell:#?}");
 }
 
 #[test]

@@ -325,8 +325,7 @@ fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> 
     Ok(session.shared_comm)
 }
 
-/// Tries an item out while its settings hold. Returns this rank's verdict on its data, unless all ranks have refused the item already. Called by
-/// all ranks.
+/// Tries an item out while its settings hold. Returns this rank's verdict on its data, unless all ranks have refused it. Called by all ranks.
 fn try_in(
     session: &mut Session,
     block: &Block,

@@ -126,6 +126,9 @@ pub fn forced(
     Ok(all)
 }
 
+/// An algorithm's number and name, and what switches to it.
+type Choice = (u64, String, Selection);
+
 /// Algorithms that are switched in a running job.
 fn switched(
     jobs: &Jobs<'_>,
@@ -136,7 +139,7 @@ fn switched(
 ) -> anyhow::Result<Vec<Vec<Forced>>> {
     let label = &format!("{label}/forced");
     let mut all: Vec<Vec<Forced>> = vec![Vec::new(); targets.len()];
-    let mut asked: Vec<(usize, Vec<(u64, String, Selection)>)> = Vec::new();
+    let mut asked: Vec<(usize, Vec<Choice>)> = Vec::new();
     for (index, target) in targets.iter().enumerate() {
         let row = target.collective().and_then(|one| jobs.site.library.algorithms_of(one));
         let Some(row) = row.filter(|row| row.at_start.is_none()) else {
@@ -147,7 +150,7 @@ fn switched(
             let selection = Selection::Settings(row.settings(choice));
             (choice.value, choice.name.clone(), selection)
         });
-        let choices: Vec<_> = choices.filter(|(_, _, one)| !quarantine.contains(&one.id())).collect();
+        let choices: Vec<Choice> = choices.filter(|(_, _, one)| !quarantine.contains(&one.id())).collect();
         if !choices.is_empty() {
             asked.push((index, choices));
         }
