@@ -361,12 +361,7 @@ impl Playing {
         let sent = format!("0>1:{}", 1 + algorithm);
         said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
         if self.says_paths {
-            let decides = if call.algorithm == 0 {
-                "dec_fixed"
-            } else {
-                "dec_dynamic"
-            };
-            let paths = path(collective.name(), decides, algorithm);
+            let paths = functions::of(collective.name(), call.algorithm == 0, algorithm);
             said.push((CALL_PATHS.to_owned(), serde_json::to_string(&paths).unwrap_or_default()));
         }
         if self.says_bits && collective.has_operator() {
