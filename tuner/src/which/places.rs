@@ -11,12 +11,15 @@ use kilter_which::lines;
 /// Variable that names Open MPI's files of parameters instead of the usual ones.
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
 
+/// Files with their texts, the strongest first.
+type Files = Vec<(PathBuf, String)>;
+
 /// Everything that sets parameters here.
 pub(super) struct Places<'a> {
     options: &'a Options,
     library: &'a Library,
     /// Files that win over everything, and files that everything wins over.
-    files: (Vec<(PathBuf, String)>, Vec<(PathBuf, String)>),
+    files: (Files, Files),
 }
 
 /// A setting and its place.
