@@ -129,13 +129,11 @@ fn answer(
         }];
         cell.component = Some("kilter (drop-in)".to_owned());
         let calls = known.dropin_calls.get(&implementation).copied().unwrap_or_default();
-        cell.known.insert(
-            0,
-            Evidence {
-                kind: Kind::DropIn,
-                text: format!("it counts {calls} calls of `{implementation}` on rank 0 of the job"),
-            },
-        );
+        // Forced algorithms of the library are replaced as well, so that they say nothing.
+        cell.known = vec![Evidence {
+            kind: Kind::DropIn,
+            text: format!("it counts {calls} calls of `{implementation}` on rank 0 of the job"),
+        }];
         cell.decided = decision;
         return cell;
     }
