@@ -36,6 +36,7 @@ mod tune_overlap;
 mod tune_plugin;
 mod tune_refuses;
 mod verdicts_on_mpi;
+mod which;
 
 fn main() -> std::process::ExitCode {
     kilter_tests::harness::main(kilter_tests::subjects![
@@ -59,6 +60,7 @@ fn main() -> std::process::ExitCode {
         library_info,
         rules_file,
         simulation,
+        which,
         // What is measured here is judged.
         apply,
         check_mpich,

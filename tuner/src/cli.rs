@@ -29,6 +29,7 @@ mod traced;
 mod tune;
 mod validate_statistics;
 mod verify_algorithms;
+mod which;
 
 pub use advise::{Advise, AdviseFormat};
 pub use apply::Apply;
@@ -59,6 +60,7 @@ pub use traced::Traced;
 pub use tune::{Only, Tune};
 pub use validate_statistics::ValidateStatistics;
 pub use verify_algorithms::VerifyAlgorithms;
+pub use which::Which;
 
 /// Headings of options in `--help`.
 const JOB: &str = "Library and jobs";
@@ -165,6 +167,11 @@ pub enum Command {
     ///
     /// Each finding has its call sites, its times, the reasons for it, and what may take its place. Exit status: 0 nothing found, 1 findings, 2 error.
     Detect(Detect),
+    /// Say which algorithm of the library carries a call out, how that is known, and which setting, file and line, or default decided it.
+    ///
+    /// `kilter which reduce@4096 -n 8` answers for calls that are named, `kilter which -- mpirun -n 8 ./program` for those of a program. Exit
+    /// status: 0 answered, 1 answered and a setting for one of the calls is not followed, 2 error or nothing can be told.
+    Which(Which),
     /// Check every algorithm of a plugin for correct results on this library.
     ///
     /// Results are compared byte by byte with a sequential reference, and stored: `kilter tune` deploys only rows that passed.

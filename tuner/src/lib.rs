@@ -15,3 +15,4 @@ pub mod proof;
 pub mod repetition_rule;
 pub mod reporting;
 pub mod scripted;
+pub mod which;

@@ -8,6 +8,7 @@ mod overlap;
 mod slots;
 mod tune;
 mod verify_algorithms;
+mod which;
 
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,7 @@ pub use layouts::{Checking, checking};
 pub use overlap::overlap;
 pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
+pub use which::{WhichOptions, which};
 
 /// Number of ranks where neither the user nor an allocation says otherwise.
 const RANKS: usize = 2;

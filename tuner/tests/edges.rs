@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kilter-advise", &["kilter-render"]),
     ("kilter-detect", &["kilter-protocol", "kilter-render", "kilter-stats"]),
     ("kilter-guard", &["kilter-render", "kilter-stats"]),
+    ("kilter-which", &["kilter-render"]),
     (
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
@@ -138,6 +139,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-tracing",
             "kilter-tune",
             "kilter-validation",
+            "kilter-which",
         ],
     ),
     // What is linked with an MPI library. The tuner is above none of it, and it is above none of the tuner but the protocol.
@@ -209,6 +211,7 @@ const FOR_TESTS: &[(&str, &[&str])] = &[
     ("kilter-profiling", &["kilter-fixtures"]),
     ("kilter-report", &["kilter-fixtures", "kilter-protocol"]),
     ("kilter-tracing", &["kilter-fixtures"]),
+    ("kilter-which", &["kilter-fixtures"]),
     ("kilter", &["kilter-fixtures"]),
     (
         "kilter-tests",

@@ -75,6 +75,7 @@ impl Job {
             asks_processing_units: false,
             counters: Vec::new(),
             bits_at: Vec::new(),
+            call_paths: false,
             clock_faults: Vec::new(),
         };
         Job {

@@ -21,6 +21,8 @@ pub struct Setup {
     pub switching: bool,
     /// Performance variables whose growth during a call is reported.
     pub counters: Vec<String>,
+    /// True if the functions of the library in which ranks wait during a call are reported.
+    pub call_paths: bool,
     /// True if the results of random doubles are compared, if the options ask for it.
     pub compares_bits: bool,
 }

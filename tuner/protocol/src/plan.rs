@@ -68,6 +68,10 @@ pub struct Header {
     /// ([`crate::report::BITS`]); its own volume if none are given. If this is empty, nothing is reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bits_at: Vec<(u64, Vec<u64>)>,
+    /// True if each item is called with one rank after another late, and the functions in which the others wait are reported beside its settings
+    /// ([`crate::call_paths`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub call_paths: bool,
     /// For tests: ranks with a wrong clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock_faults: Vec<ClockFault>,

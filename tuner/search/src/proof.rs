@@ -19,6 +19,7 @@
 mod counting;
 mod finding;
 mod in_place;
+mod ran;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,7 @@ use kilter_protocol::plan::{Block, Item};
 use self::counting::{block, counted, counted_each, sent};
 pub use self::finding::Finding;
 pub use self::in_place::{InPlace, in_place};
+pub use self::ran::{AsFound, Forced, Ran, as_found, forced as each_forced};
 use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
 use crate::proofs::Proofs;

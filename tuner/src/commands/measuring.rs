@@ -22,6 +22,9 @@ use crate::launcher::{self, InUse};
 use crate::library_info;
 use crate::reporting;
 
+/// Name of the command that makes jobs and times nothing.
+pub(super) const UNTIMED: &str = "which";
+
 /// Runs `work` and writes its report on the guidelines. `further` are the command's own options that change its
 /// measurements: an interrupted run is resumed only by a command with the same ones.
 pub(super) fn with_report(
@@ -169,8 +172,8 @@ pub(super) fn begin<'a>(
             context.progress.note(&remark.text);
         }
     }
-    // The calls that are watched every night are no plan of guidelines.
-    let follows_plan = command != guard::COMMAND;
+    // The calls that are watched every night, or asked after, are no plan of guidelines.
+    let follows_plan = command != guard::COMMAND && command != UNTIMED;
     if follows_plan && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
@@ -181,8 +184,11 @@ pub(super) fn begin<'a>(
     if command == "tune" {
         hear_of_transports(&context);
     }
-    for warning in doctor::quick(options, &in_use) {
-        context.progress.warn(&warning.text);
+    // What spoils times spoils no answer of `which`.
+    if command != UNTIMED {
+        for warning in doctor::quick(options, &in_use) {
+            context.progress.warn(&warning.text);
+        }
     }
     if context.jobs.run.resumed {
         // The last job's report may hold lines that nobody has read; they come first.

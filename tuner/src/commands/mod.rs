@@ -30,6 +30,7 @@ mod tune;
 mod tune_layouts;
 mod validate_statistics;
 mod verify_algorithms;
+mod which;
 
 use std::process::ExitCode;
 
@@ -108,6 +109,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Status> {
         Command::Trace(typed) => trace::run(typed),
         Command::Detect(typed) => detect::run(typed),
         Command::VerifyAlgorithms(typed) => verify_algorithms::run(typed),
+        Command::Which(typed) => which::run(typed),
         Command::ValidateStatistics(typed) => validate_statistics::run(&typed),
     }
 }

@@ -55,6 +55,8 @@ pub struct ScriptedLibrary {
     pub(super) other_cores: Option<f64>,
     pub(super) shown_every: Option<Box<dyn Fn(f64) -> f64>>,
     pub(super) said: Option<String>,
+    /// The algorithm that the library's own decision comes to; without one it is none that can be forced.
+    pub(super) own_choice: Option<u64>,
     /// Factor of a message between two ranks.
     between: Option<Box<dyn Fn(u64, u64) -> f64>>,
 }
@@ -117,6 +119,7 @@ impl ScriptedLibrary {
             other_cores: None,
             shown_every: None,
             said: None,
+            own_choice: None,
             between: None,
         }
     }

@@ -20,6 +20,7 @@
 
 mod call;
 mod files;
+mod functions;
 mod library;
 mod playing;
 mod site;

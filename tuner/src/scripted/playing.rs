@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use kilter_algorithms::{Collective, mockup};
+use kilter_protocol::call_paths::CALL_PATHS;
 use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::expression::{Communicator, Form, Operation, Side, Single, Term, Values};
 use kilter_protocol::fault::Fault;
@@ -14,6 +15,7 @@ use kilter_protocol::report::{BITS, Start};
 
 use super::call::{Call, Settings};
 use super::files::InForce;
+use super::functions;
 use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
 use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, RowEnds, Script};
@@ -39,6 +41,7 @@ impl Script for Jobs {
             in_force,
             counters: header.counters.clone(),
             says_bits: !header.bits_at.is_empty(),
+            says_paths: header.call_paths,
         };
         if !self.library.starts(&playing.settings(&[])) {
             return Launched::Fails("the job does not start under these settings".to_owned());
@@ -75,6 +78,7 @@ struct Playing {
     in_force: InForce,
     counters: Vec<String>,
     says_bits: bool,
+    says_paths: bool,
 }
 
 impl Playing {
@@ -353,8 +357,13 @@ impl Playing {
         };
         let call = self.call(&item.id, settings, collective, item.bytes);
         // Another algorithm sends to other ranks.
-        let sent = format!("0>1:{}", 1 + call.algorithm);
+        let algorithm = self.library.algorithm_of(&call);
+        let sent = format!("0>1:{}", 1 + algorithm);
         said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
+        if self.says_paths {
+            let paths = functions::of(collective.name(), call.algorithm == 0, algorithm);
+            said.push((CALL_PATHS.to_owned(), serde_json::to_string(&paths).unwrap_or_default()));
+        }
         if self.says_bits && collective.has_operator() {
             said.push((BITS.to_owned(), self.library.bits_of(&call)));
         }

@@ -182,6 +182,19 @@ impl Site {
         Ok((night, context.jobs.run.launch_count()?))
     }
 
+    /// `kilter which` with these arguments, for calls that are named, beside the options of jobs; and the number of jobs.
+    pub fn which(&self, arguments: &[&str]) -> anyhow::Result<(Vec<kilter_which::Cell>, u64)> {
+        let cli::Command::Which(typed) = self.typed("which", arguments)? else {
+            anyhow::bail!("`which` is not read as such");
+        };
+        let options = crate::options::which(typed)?;
+        let store = Store::open(&options.common.db)?;
+        let context = self.context(Box::new(self.bench()), &options.common, &store, arguments)?;
+        let cells = crate::which::cells(&context, &options.asked)?;
+        context.jobs.run.finish()?;
+        Ok((cells, context.jobs.run.launch_count()?))
+    }
+
     /// The database.
     #[must_use]
     pub fn database(&self) -> PathBuf {

@@ -27,6 +27,7 @@ mod rounds;
 mod silent;
 mod taken_back;
 mod transports;
+mod which;
 
 use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
 use kilter_model::report::{Cell, DeployedChange};

@@ -25,7 +25,7 @@ use crate::report_file::ReportFile;
 use crate::schedule::{Schedule, WARM_UPS};
 use crate::session::{Session, fail};
 use crate::sweep::Sweep;
-use crate::{barrier, bits, messages, settings};
+use crate::{barrier, bits, call_paths, messages, settings};
 
 /// Longest time that the empty operation is measured for, in seconds.
 const NOISE_SECONDS: f64 = 10.0;
@@ -325,8 +325,7 @@ fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> 
     Ok(session.shared_comm)
 }
 
-/// Tries an item out while its settings hold. Returns this rank's verdict on its data, unless all ranks have refused the item already. Called by
-/// all ranks.
+/// Tries an item out while its settings hold. Returns this rank's verdict on its data, unless all ranks have refused it. Called by all ranks.
 fn try_in(
     session: &mut Session,
     block: &Block,
@@ -339,12 +338,13 @@ fn try_in(
             Err(refusal) => return Ok(Err(refusal)),
         };
         bits::report(session, block, item, candidate)?;
-        // A counted item has to be right on all ranks.
-        if session.counters.is_some() {
+        // An item whose messages or functions are reported has to be right on all ranks.
+        if session.counters.is_some() || session.header.call_paths {
             if let Err(refusal) = session.control.agree(right)? {
                 return Ok(Err(refusal));
             }
             messages::count(session, block, item, candidate)?;
+            call_paths::report(session, block, item, candidate)?;
             return Ok(Ok(Ok(())));
         }
         Ok(Ok(right))

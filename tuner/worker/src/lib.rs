@@ -34,6 +34,7 @@ mod barrier;
 mod bits;
 mod block;
 mod buffer;
+mod call_paths;
 mod candidate;
 mod clock;
 mod common_time;
@@ -359,6 +360,7 @@ mod tests {
             asks_processing_units: false,
             counters: Vec::new(),
             bits_at: Vec::new(),
+            call_paths: false,
             clock_faults: Vec::new(),
         }
     }

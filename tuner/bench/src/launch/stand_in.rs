@@ -47,6 +47,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             asks_processing_units: false,
             counters: Vec::new(),
             bits_at: Vec::new(),
+            call_paths: false,
             clock_faults: Vec::new(),
         },
         limits: Limits {

@@ -136,6 +136,7 @@ impl<'a> Jobs<'a> {
             } else {
                 Vec::new()
             },
+            call_paths: setup.call_paths,
             clock_faults: Vec::new(),
         };
         let command = self.command(setup, &[])?;

@@ -1,0 +1,42 @@
+//! The algorithm that a scripted call comes to, and the functions in which ranks wait in it.
+
+use kilter_protocol::call_paths::{CallPaths, Function};
+
+use super::call::Call;
+use super::library::ScriptedLibrary;
+
+impl ScriptedLibrary {
+    /// The library's own decision comes to the algorithm of this number, in messages and functions.
+    #[must_use]
+    pub fn own_choice(mut self, number: u64) -> ScriptedLibrary {
+        self.own_choice = Some(number);
+        self
+    }
+
+    /// The algorithm of a call, which the library chooses where none is asked for.
+    pub(super) fn algorithm_of(&self, call: &Call<'_>) -> u64 {
+        match (call.algorithm, self.own_choice) {
+            (0, Some(own)) => own,
+            (algorithm, _) => algorithm,
+        }
+    }
+}
+
+/// The functions of a call: those of Open MPI have such names.
+pub(super) fn of(collective: &str, decides_itself: bool, algorithm: u64) -> CallPaths {
+    let decides = if decides_itself { "dec_fixed" } else { "dec_dynamic" };
+    let names = [
+        format!("MPI_{collective}"),
+        format!("ompi_coll_tuned_{collective}_intra_{decides}"),
+        format!("ompi_coll_base_{collective}_{algorithm}"),
+        "wait".to_owned(),
+    ];
+    let mut paths = CallPaths::default();
+    let function = |(index, name): (usize, String)| Function {
+        file: "libscripted.so".to_owned(),
+        offset: index as u64,
+        name: Some(name),
+    };
+    paths.add(names.into_iter().enumerate().map(function).collect());
+    paths
+}
