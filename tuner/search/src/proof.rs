@@ -29,7 +29,7 @@ use kilter_protocol::plan::{Block, Item};
 
 use self::counting::{block, counted, counted_each, sent};
 pub use self::finding::Finding;
-pub use self::in_place::{InPlace, in_place};
+pub use self::in_place::{InPlace, Untold, in_place};
 use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
 use crate::proofs::Proofs;
