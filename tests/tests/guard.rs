@@ -46,13 +46,14 @@ fn a_setting_that_changed_is_named_and_nothing_else() {
     );
 }
 
-/// Far more than a reduce of 4 KiB takes.
+/// Far more than a reduce of 4 KiB takes: for many repetitions, and for few, of which each must tell.
 const DELAY_NS: u64 = 2_000_000;
+const LONG_DELAY_NS: u64 = 20_000_000;
 
 /// `kilter COMMAND` on two ranks whose reduce is slow as long as its message is not eager.
-fn with_slow_reduce(command: &str, out: &Path, slow: &Path, few: &Path) -> Command {
+fn with_slow_reduce(command: &str, out: &Path, (slow, delay_ns): (&Path, u64), few: &Path) -> Command {
     let mut kilter = kilter(command, out);
-    preloaded::delayed_by(preloaded::preload(&mut kilter, slow), DELAY_NS).args(["-n", "2"]);
+    preloaded::delayed_by(preloaded::preload(&mut kilter, slow), delay_ns).args(["-n", "2"]);
     kilter.arg("--library-description").arg(few);
     kilter
 }
@@ -61,9 +62,9 @@ fn a_deployed_setting_that_was_reverted_is_named_with_what_it_fixed() {
     let out = tempfile::tempdir().unwrap();
     let slow = preloaded::library(out.path(), "slow_reduce", &[]);
     let few = few_settings(out.path(), &["btl_vader_eager_limit"]);
-    let mut tune = with_slow_reduce("tune", out.path(), &slow, &few);
+    let mut tune = with_slow_reduce("tune", out.path(), (&slow, LONG_DELAY_NS), &few);
     tune.args(["--guidelines", "GL8", "--sizes", "4096", "--only", "parameters"])
-        .args(["--launches", "6", "--budget", "60", "--rounds", "1"])
+        .args(["--launches", "6", "--budget", "240", "--rounds", "1", "--seed", "7"])
         .args(FEW_REPETITIONS);
     run(&mut tune, &[0, 1]);
     let tuned = report(out.path());
@@ -74,7 +75,7 @@ fn a_deployed_setting_that_was_reverted_is_named_with_what_it_fixed() {
     let file = out.path().join("site.conf");
     std::fs::copy(out.path().join("emit").join(change["file"].as_str().unwrap()), &file).unwrap();
     let night = |allowed: &[i32]| -> Value {
-        let mut guard = with_slow_reduce("guard", out.path(), &slow, &few);
+        let mut guard = with_slow_reduce("guard", out.path(), (&slow, DELAY_NS), &few);
         guard.args(FEW).env("OMPI_MCA_mca_base_param_files", &file);
         let output = run(&mut guard, allowed);
         serde_json::from_slice(&output.stdout).unwrap()

@@ -21,7 +21,7 @@ const WIDTHS: (f64, f64) = (520.0, 1000.0);
 const LONGEST: usize = 18;
 
 /// Width of a character at 1 px of its size.
-const CHARACTER: f64 = 0.6;
+const CHARACTER: f64 = 0.66;
 
 /// Size of letters, and the least that can be read, in pixels.
 const LETTERS: (f64, f64) = (12.0, 7.0);

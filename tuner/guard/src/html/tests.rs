@@ -158,38 +158,3 @@ fn an_axis_of_times_is_cropped_where_one_of_them_is_far_away() {
     let page = render(&night).unwrap();
     assert!(page.contains("; not measured\"") && !page.contains("NaN"), "{page}");
 }
-
-#[test]
-fn zz_pages() {
-    let mut full = night();
-    full.times = (0..8)
-        .map(|i| {
-            let mut t = full.times[usize::from(i == 5)].clone();
-            t.cell = format!("allreduce(n) @{}", 8 << i);
-            if i == 2 {
-                t.seconds_interval = Some((1.6e-6, 1.9e-6));
-                t.seconds = Some(1.7e-6);
-                t.ratio = Some(1.13);
-            }
-            t
-        })
-        .collect();
-    full.warnings = vec!["cores 0.50 of 2 were busy with other work".to_owned()];
-    let four = with_hosts(4, |a, b| if a == 1 || b == 1 { 1.85 } else { 1.0 + 0.03 * a as f64 });
-    full.nodes = four.nodes.clone();
-    full.hosts = four.hosts.clone();
-    std::fs::write("/tmp/watch/four.html", render(&full).unwrap()).unwrap();
-    let mut many = with_hosts(64, |a, b| {
-        if a == 7 || b == 7 {
-            1.7
-        } else {
-            0.88 + 0.3 * (((a * 7 + b * 13) % 10) as f64 / 10.0)
-        }
-    });
-    many.times = full.times.clone();
-    std::fs::write("/tmp/watch/many.html", render(&many).unwrap()).unwrap();
-    let pair = with_hosts(8, |a, b| if (a, b) == (2, 5) { 3.0 } else { 1.0 });
-    std::fs::write("/tmp/watch/pair.html", render(&pair).unwrap()).unwrap();
-    let wide = with_hosts(12, |a, b| if a == 3 || b == 3 { 1.3 } else { 1.0 });
-    std::fs::write("/tmp/watch/wide.html", render(&wide).unwrap()).unwrap();
-}
