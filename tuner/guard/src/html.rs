@@ -66,7 +66,8 @@ pub fn render(night: &Night) -> Result<String, HtmlError> {
         },
         headline: headline(night),
         subject: text::heading(night),
-        conclusion: text::conclusion(night),
+        // Code has no mark of its own on a page.
+        conclusion: text::conclusion(night).replace('`', ""),
         warnings: night.warnings.clone(),
         unchecked: night.unchecked.clone(),
         changed: changed(night),
@@ -168,7 +169,7 @@ fn deployed(all: &[deployed::Change]) -> Option<Sheet> {
     };
     sheet(
         "Deployed",
-        "What `kilter tune` chose, as the library reports it tonight.",
+        "The choices of kilter tune, as the library reports them tonight.",
         &["change", "state", "evidence"],
         all.iter().map(row).collect(),
     )

@@ -68,6 +68,8 @@ fn class(ratio: f64) -> &'static str {
 pub(super) struct Figure {
     pub(super) title: String,
     pub(super) usual: String,
+    /// The hosts whose factors stand on the right.
+    pub(super) with_factors: &'static str,
     pub(super) svg: String,
 }
 
@@ -172,6 +174,7 @@ pub(super) fn draw(map: &Map, kind: &OfKind, names: &[String]) -> Figure {
     Figure {
         title: format!("{} of {}", kind.kind.word(), format::bytes(kind.bytes)),
         usual: format::seconds(kind.seconds),
+        with_factors: if frame.has_numbers() { "each host" } else { "slow hosts" },
         svg: out,
     }
 }
