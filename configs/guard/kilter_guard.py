@@ -1,4 +1,6 @@
 # ReFrame: `reframe -c kilter_guard.py -r`. Kilter starts the MPI jobs itself; the check is its exit status.
+import os
+
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
@@ -14,11 +16,12 @@ class KilterGuard(rfm.RunOnlyRegressionTest):
     exclusive_access = True
     time_limit = '{minutes}m'
     executable = '{script}'
-    executable_opts = ['--quiet', '--junit', 'kilter-guard.xml']
     keep_files = ['kilter-guard.xml']
 
     @run_before('run')
     def start_by_itself(self):
+        # The script goes to a directory of its own.
+        self.executable_opts = ['--quiet', '--junit', os.path.join(self.stagedir, 'kilter-guard.xml')]
         self.job.launcher = getlauncher('local')()
         self.postrun_cmds = ['echo kilter-guard-status=$?']
 

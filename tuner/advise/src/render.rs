@@ -1,4 +1,4 @@
-//! Advice as text for a terminal, as Markdown and as JSON.
+//! Advice as text for a terminal and as Markdown. Its JSON is [`Judged`] as it is.
 
 use std::fmt::Write as _;
 
@@ -75,16 +75,6 @@ pub fn markdown(judged: &Judged) -> String {
     }
     let _ = writeln!(out, "\n{}", quoting::markdown(&foot(judged)));
     out
-}
-
-/// Pretty-printed JSON with a final newline.
-pub fn json(judged: &Judged) -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(judged)? + "\n")
-}
-
-/// The JSON schema of [`Judged`], pretty-printed with a final newline.
-pub fn schema() -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Judged))? + "\n")
 }
 
 /// A listing on a line.

@@ -34,12 +34,7 @@ pub fn render(detection: &Detection, trace: &Trace, command: &str) -> serde_json
         sites: &trace.sites,
         detection,
     };
-    serde_json::to_string_pretty(&answer).map(|text| text + "\n")
-}
-
-/// The JSON schema, pretty-printed with a final newline.
-pub fn schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schemars::schema_for!(Answer<'_>)).map(|text| text + "\n")
+    kilter_render::json::text(&answer)
 }
 
 #[cfg(test)]
@@ -48,6 +43,6 @@ mod tests {
 
     #[test]
     fn the_json_has_the_schema_that_is_published() {
-        kilter_fixtures::published::assert_current("detect", &schema().unwrap());
+        kilter_fixtures::published::assert_current("detect", &kilter_render::json::schema::<Answer<'_>>().unwrap());
     }
 }

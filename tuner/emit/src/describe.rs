@@ -46,7 +46,7 @@ pub(super) fn describe(
         let mut profile = kilter_profile::Profile::parse_trusting(&read(directory, name)?, &path)?;
         if !installation.library_string.is_empty() {
             profile.library.clone_from(&installation.library_string);
-            write(directory, name, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
+            write(directory, name, &kilter_render::json::text(&profile)?)?;
         }
     }
     match Exported::new(&title, &variables(emitted, site_file)?) {

@@ -63,7 +63,7 @@ fn install_dropin(
     let Some(profile) = profile else {
         return Ok(None);
     };
-    write(directory, PROFILE, &(serde_json::to_string_pretty(&profile)? + "\n"))?;
+    write(directory, PROFILE, &kilter_render::json::text(&profile)?)?;
     emitted.files.insert(File::Profile, PROFILE.to_owned());
     emitted.implementations = profile.rules.iter().map(|rule| rule.implementation.clone()).collect();
     emitted.implementations.sort_unstable();

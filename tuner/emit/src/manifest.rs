@@ -210,7 +210,7 @@ impl Manifest {
     /// # Errors
     /// If serialisation fails, which no content causes.
     pub fn to_text(&self) -> Result<String, serde_json::Error> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+        kilter_render::json::text(self)
     }
 
     /// Header of each file about itself, a line each.
@@ -289,7 +289,7 @@ mod tests {
         rows.and_then(|rows| rows.as_array_mut())
             .unwrap()
             .retain(|row| row["const"] != "ini");
-        let schema = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let schema = kilter_render::json::text(&schema).unwrap();
         kilter_fixtures::published::assert_current("manifest", &schema);
         assert_eq!(Manifest::parse(&manifest().to_text().unwrap()).unwrap(), manifest());
     }

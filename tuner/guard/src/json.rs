@@ -21,12 +21,7 @@ pub fn render(night: &Night) -> serde_json::Result<String> {
         standing: night.standing(),
         night,
     };
-    serde_json::to_string_pretty(&answer).map(|text| text + "\n")
-}
-
-/// The JSON schema, pretty-printed with a final newline.
-pub fn schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schemars::schema_for!(Answer<'_>)).map(|text| text + "\n")
+    kilter_render::json::text(&answer)
 }
 
 #[cfg(test)]
@@ -35,6 +30,6 @@ mod tests {
 
     #[test]
     fn the_json_has_the_schema_that_is_published() {
-        kilter_fixtures::published::assert_current("guard", &schema().unwrap());
+        kilter_fixtures::published::assert_current("guard", &kilter_render::json::schema::<Answer<'_>>().unwrap());
     }
 }

@@ -44,7 +44,8 @@ pub fn render(night: &Night) -> String {
     out
 }
 
-fn heading(night: &Night) -> String {
+/// What is compared with what, on a line.
+pub(crate) fn heading(night: &Night) -> String {
     let on = match night.hosts.as_slice() {
         hosts if hosts.len() <= SHOWN => hosts.join(", "),
         hosts => format::count(hosts.len(), "host"),
@@ -93,13 +94,27 @@ pub fn deployed_change(change: &deployed::Change) -> String {
     let because = match &change.acts {
         Acts::Yes(because) | Acts::No(because) | Acts::Unknown(because) => because,
     };
-    let state = match change.state() {
+    format!("{} {}: {because}", change.id, state(change.state()))
+}
+
+/// A state in words.
+pub(crate) fn state(state: State) -> &'static str {
+    match state {
         State::Acts => "acts",
         State::NoLonger => "no longer acts",
         State::NotInForce => "is not in force here",
         State::Unknown => "cannot be checked",
-    };
-    format!("{} {state}: {because}", change.id)
+    }
+}
+
+/// The verdict on a fixed guideline in words.
+pub(crate) fn verdict(guideline: &Guideline) -> &'static str {
+    match guideline.comparison.as_ref().map(|comparison| comparison.verdict) {
+        None => "not measured",
+        Some(Outcome::Holds) => "holds",
+        Some(Outcome::Violated) => "is violated",
+        Some(Outcome::Undecided | Outcome::Unstable | Outcome::Screened) => "is not decided",
+    }
 }
 
 /// A fixed guideline in a line.
@@ -107,12 +122,7 @@ pub fn deployed_change(change: &deployed::Change) -> String {
 pub fn guideline(guideline: &Guideline) -> String {
     let name = format!("{} ({})", guideline.cell, guideline.expression);
     let Some(comparison) = &guideline.comparison else {
-        return format!("{name}: not measured");
-    };
-    let word = match comparison.verdict {
-        Outcome::Holds => "holds",
-        Outcome::Violated => "is violated",
-        Outcome::Undecided | Outcome::Unstable | Outcome::Screened => "is not decided",
+        return format!("{name}: {}", verdict(guideline));
     };
     let numbers = format!(
         "ratio {} {}, p {}",
@@ -125,7 +135,7 @@ pub fn guideline(guideline: &Guideline) -> String {
     } else {
         "; its fix is not in force"
     };
-    format!("{name} {word}: {numbers}{expected}")
+    format!("{name} {}: {numbers}{expected}", verdict(guideline))
 }
 
 /// A watched cell in a line.

@@ -12,6 +12,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use kilter_stats::median_interval::median_interval;
 use kilter_stats::sample::Sample;
 use kilter_stats::{holm, unpaired};
 
@@ -89,8 +90,12 @@ pub struct Timed {
     pub cell: String,
     /// Accepted median, in seconds.
     pub accepted_seconds: f64,
+    /// 95 % interval of the accepted median, in seconds.
+    pub accepted_interval: (f64, f64),
     /// Median of tonight, in seconds.
     pub seconds: Option<f64>,
+    /// 95 % interval of the median of tonight, in seconds; the extremes of fewer than six launches.
+    pub seconds_interval: Option<(f64, f64)>,
     /// Tonight over accepted.
     pub ratio: Option<f64>,
     /// 95 % interval of the ratio.
@@ -157,7 +162,9 @@ fn timed(one: &Watched, p_adjusted: f64, rule: &Rule) -> Timed {
     Timed {
         cell: one.cell.clone(),
         accepted_seconds: one.accepted.median(),
+        accepted_interval: median_interval(&one.accepted, CONFIDENCE),
         seconds: judged.map(Sample::median),
+        seconds_interval: judged.map(|now| median_interval(now, CONFIDENCE)),
         ratio: estimate.map(|estimate| estimate.ratio),
         interval: estimate.map(|estimate| (estimate.low, estimate.high)),
         p_adjusted,

@@ -48,6 +48,59 @@ const MEMORY: [&str; 5] = ["host", "cuda", "cuda_managed", "rocm", "rocm_managed
 /// No end of a range, and the highest score.
 pub const INF: u64 = u64::MAX;
 
+/// A mistake in the text of the variable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Mistake {
+    /// Two tokens name an algorithm for a call that both are about.
+    #[error("`{first}` and `{second}` name an algorithm for the same call; divide their sizes")]
+    SameCall {
+        /// The first token.
+        first: String,
+        /// The second token.
+        second: String,
+    },
+    /// A word is none of what a token may have.
+    #[error("`{token}`: `{word}` is no qualifier; allowed: {}", allowed())]
+    NoQualifier {
+        /// The token.
+        token: String,
+        /// The word.
+        word: String,
+    },
+    /// Sizes of teams cannot be read.
+    #[error("`{token}`: `{word}` is no qualifier; allowed: [FROM-TO,...] or [RANKS,...]")]
+    NoTeams {
+        /// The token.
+        token: String,
+        /// The word in brackets.
+        word: String,
+    },
+    /// A token has two qualifiers of one kind.
+    #[error("`{token}`: `{word}` is the second of its kind; leave one out")]
+    Second {
+        /// The token.
+        token: String,
+        /// The second word.
+        word: String,
+    },
+    /// A token, which is given, does nothing.
+    #[error("`{0}` has neither a score nor an algorithm, and would do nothing")]
+    Idle(String),
+    /// An algorithm, which is given, is for no collective.
+    #[error("`@{0}` stands without a collective; name one, since each has its own")]
+    NoCollective(String),
+    /// The collective has no such algorithm.
+    #[error("`@{algorithm}` is no algorithm for {collective}; allowed: {}, or their numbers from 0", listed(.known))]
+    NoAlgorithm {
+        /// Its name or number.
+        algorithm: String,
+        /// The collective.
+        collective: String,
+        /// The algorithms that it has.
+        known: &'static [&'static str],
+    },
+}
+
 /// The words on some calls.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Token {
@@ -149,22 +202,22 @@ fn bytes_text(bytes: u64) -> String {
 /// Reads a variable's text.
 ///
 /// # Errors
-/// The mistake, and what is allowed.
-pub fn read(text: &str) -> Result<Vec<Token>, String> {
-    let tokens = text.split('#').map(token).collect::<Result<Vec<Token>, String>>()?;
+/// The first mistake.
+pub fn read(text: &str) -> Result<Vec<Token>, Mistake> {
+    let tokens = text.split('#').map(token).collect::<Result<Vec<Token>, Mistake>>()?;
     for (index, one) in tokens.iter().enumerate() {
         if let Some(other) = tokens[..index].iter().find(|other| is_same_call(one, other)) {
-            return Err(format!(
-                "`{}` and `{}` name an algorithm for the same call; divide their sizes",
-                token_text(other),
-                token_text(one)
-            ));
+            return Err(Mistake::SameCall {
+                first: token_text(other),
+                second: token_text(one),
+            });
         }
     }
     Ok(tokens)
 }
 
-fn token(text: &str) -> Result<Token, String> {
+fn token(text: &str) -> Result<Token, Mistake> {
+    let said = |word: &str| (text.to_owned(), word.to_owned());
     let mut token = Token::default();
     for word in text.split(':') {
         let is_new = if let Some(list) = names(word, &COLLECTIVES.map(|(name, _)| name)) {
@@ -174,23 +227,26 @@ fn token(text: &str) -> Result<Token, String> {
         } else if let Some(score) = number(word) {
             token.score.replace(score).is_none()
         } else if let Some(list) = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let teams = ranges(list, number, true).ok_or_else(|| wrong(word, text, "[FROM-TO,...] or [RANKS,...]"))?;
+            let teams = ranges(list, number, true).ok_or_else(|| {
+                let (token, word) = said(word);
+                Mistake::NoTeams { token, word }
+            })?;
             std::mem::replace(&mut token.teams, teams).is_empty()
         } else if let Some(name) = word.strip_prefix('@').filter(|name| !name.is_empty()) {
             token.algorithm.replace(name.to_owned()).is_none()
         } else if let Some(sizes) = ranges(word, bytes, false) {
             std::mem::replace(&mut token.sizes, sizes).is_empty()
         } else {
-            return Err(wrong(word, text, &allowed()));
+            let (token, word) = said(word);
+            return Err(Mistake::NoQualifier { token, word });
         };
         if !is_new {
-            return Err(format!("`{text}`: `{word}` is the second of its kind; leave one out"));
+            let (token, word) = said(word);
+            return Err(Mistake::Second { token, word });
         }
     }
     if token.score.is_none() && token.algorithm.is_none() {
-        return Err(format!(
-            "`{text}` has neither a score nor an algorithm, and would do nothing"
-        ));
+        return Err(Mistake::Idle(text.to_owned()));
     }
     match &token.algorithm {
         Some(algorithm) => known(&token, algorithm).map(|()| token.clone()),
@@ -199,25 +255,20 @@ fn token(text: &str) -> Result<Token, String> {
 }
 
 /// Refuses an algorithm that one of the token's collectives does not have.
-fn known(token: &Token, algorithm: &str) -> Result<(), String> {
+fn known(token: &Token, algorithm: &str) -> Result<(), Mistake> {
     if token.collectives.is_empty() {
-        return Err(format!(
-            "`@{algorithm}` stands without a collective; name one, since each has its own"
-        ));
+        return Err(Mistake::NoCollective(algorithm.to_owned()));
     }
     for name in &token.collectives {
         let row = COLLECTIVES.iter().find(|(known, _)| known == name);
         let all = row.map_or(&[][..], |(_, all)| *all);
         let by_number = number(algorithm).and_then(|number| all.get(usize::try_from(number).ok()?));
         if by_number.is_none() && !all.contains(&algorithm) {
-            let all = if all.is_empty() {
-                "none".to_owned()
-            } else {
-                all.join(", ")
-            };
-            return Err(format!(
-                "`@{algorithm}` is no algorithm for {name}; allowed: {all}, or their numbers from 0"
-            ));
+            return Err(Mistake::NoAlgorithm {
+                algorithm: algorithm.to_owned(),
+                collective: name.clone(),
+                known: all,
+            });
         }
     }
     Ok(())
@@ -286,10 +337,15 @@ fn ranges(list: &str, read: fn(&str) -> Option<u64>, includes_end: bool) -> Opti
     list.split(',').map(range).collect()
 }
 
-fn wrong(word: &str, token: &str, allowed: &str) -> String {
-    format!("`{token}`: `{word}` is no qualifier; allowed: {allowed}")
+/// Algorithms in words.
+fn listed(algorithms: &[&str]) -> String {
+    if algorithms.is_empty() {
+        return "none".to_owned();
+    }
+    algorithms.join(", ")
 }
 
+/// The qualifiers in words.
 fn allowed() -> String {
     let mut text = String::from("collectives (");
     // Writing to a string does not fail.

@@ -5,11 +5,6 @@ use std::path::Path;
 
 use kilter_model::survey::Survey;
 
-/// The survey as pretty-printed JSON with a final newline.
-pub fn to_string(survey: &Survey) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(survey)? + "\n")
-}
-
 /// Name of a survey's file in an output directory.
 pub const FILE: &str = "overlap.json";
 
@@ -39,21 +34,17 @@ pub fn beside(directory: &Path, library: &str, ranks: usize) -> Option<Survey> {
     (survey.library == library && survey.ranks == ranks).then_some(survey)
 }
 
-/// The JSON schema of a survey, pretty-printed with a final newline.
-pub fn schema() -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Survey))? + "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use kilter_fixtures::survey as fixture;
+    use kilter_render::json;
 
     use super::*;
 
     #[test]
     fn a_survey_survives_the_round_trip_and_one_of_an_older_version_is_read() {
         let survey = fixture::without_threads();
-        let text = to_string(&survey).unwrap();
+        let text = json::text(&survey).unwrap();
         assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey);
         let older = text.replacen("  \"processing_units_by\": \"hwloc 2.8\",\n", "", 1);
         assert!(older.len() < text.len());
@@ -67,7 +58,7 @@ mod tests {
         let survey = fixture::without_threads();
         let found = |ranks| beside(directory, &survey.library, ranks);
         assert_eq!(found(2), None);
-        std::fs::write(directory.join(FILE), to_string(&survey).unwrap()).unwrap();
+        std::fs::write(directory.join(FILE), json::text(&survey).unwrap()).unwrap();
         assert_eq!(found(2), Some(survey.clone()));
         assert_eq!(found(4), None);
         assert_eq!(beside(directory, "MPICH 4.0.2", 2), None);
@@ -78,7 +69,7 @@ mod tests {
     /// Every word in a survey must be one of the schema's.
     #[test]
     fn the_schema_has_the_words_of_a_survey() {
-        let schema = schema().unwrap();
+        let schema = json::schema::<Survey>().unwrap();
         let survey = serde_json::to_value(fixture::without_threads()).unwrap();
         let mut words = vec![&survey["computation"]];
         words.extend(survey["maps"].as_array().unwrap().iter().map(|map| &map["benchmark"]));
@@ -91,6 +82,6 @@ mod tests {
     /// `KILTER_BLESS=1 cargo test schema` rewrites the file.
     #[test]
     fn the_published_schema_is_current() {
-        kilter_fixtures::published::assert_current("overlap", &schema().unwrap());
+        kilter_fixtures::published::assert_current("overlap", &json::schema::<Survey>().unwrap());
     }
 }

@@ -158,11 +158,6 @@ fn prediction((function, ranks, nodes, of_bucket): &Key, predicted: &[Predicted]
     (!seconds.is_empty()).then(|| seconds.iter().sum())
 }
 
-/// The comparison as JSON.
-pub fn json(saved: &Saved) -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(saved)? + "\n")
-}
-
 /// The comparison for a terminal.
 #[must_use]
 pub fn text(saved: &Saved) -> String {

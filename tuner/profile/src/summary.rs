@@ -384,16 +384,6 @@ fn of_kind(profile: &Profile, group: &[Entry<'_>]) -> Option<OfKind> {
     })
 }
 
-/// The JSON of a summary.
-pub fn json(summary: &Summary) -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(summary)? + "\n")
-}
-
-/// The JSON schema of [`Summary`], pretty-printed with a final newline.
-pub fn schema() -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Summary))? + "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,6 +410,6 @@ mod tests {
 
     #[test]
     fn the_json_has_the_schema_that_is_published() {
-        kilter_fixtures::published::assert_current("calls", &schema().unwrap());
+        kilter_fixtures::published::assert_current("calls", &kilter_render::json::schema::<Summary>().unwrap());
     }
 }

@@ -25,7 +25,7 @@ pub enum JsonError {
 ///
 /// If serialisation fails, which no content of a report causes.
 pub fn to_string(report: &Report) -> Result<String, JsonError> {
-    Ok(serde_json::to_string_pretty(report)? + "\n")
+    Ok(kilter_render::json::text(report)?)
 }
 
 /// Reads what [`to_string`] wrote. `null` in place of a number is read as not-a-number.
@@ -40,15 +40,6 @@ pub fn from_str(text: &str) -> Result<Report, JsonError> {
         // From the text again, so that the message has line and column.
         _ => Ok(serde_json::from_str(text)?),
     }
-}
-
-/// The JSON schema of a report, pretty-printed with a final newline.
-///
-/// # Errors
-///
-/// If serialisation fails, which the schema of a fixed type does not.
-pub fn schema() -> Result<String, JsonError> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Report))? + "\n")
 }
 
 #[cfg(test)]
@@ -98,6 +89,6 @@ mod tests {
     /// `KILTER_BLESS=1 cargo test schema` rewrites the file.
     #[test]
     fn the_published_schema_is_current() {
-        kilter_fixtures::published::assert_current("report", &schema().unwrap());
+        kilter_fixtures::published::assert_current("report", &kilter_render::json::schema::<Report>().unwrap());
     }
 }

@@ -117,7 +117,7 @@ impl Index {
     /// # Errors
     /// If serialisation fails, which no content causes.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+        kilter_render::json::text(self)
     }
 
     /// Seconds that an application should save on all layouts together, in words; `None` without its calls.

@@ -30,7 +30,7 @@ use kilter_protocol::plan::{Block, Item};
 
 use self::counting::{block, counted, counted_each, sent};
 pub use self::finding::Finding;
-pub use self::in_place::{InPlace, in_place};
+pub use self::in_place::{InPlace, Untold, in_place};
 pub use self::ran::{AsFound, Forced, Ran, as_found, forced as each_forced};
 use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};

@@ -9,7 +9,7 @@ use kilter_model::deployment::Selection;
 
 /// Reason why messages were not counted.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum Uncounted {
+pub enum Uncounted {
     /// The description of the library, which is named, has no counter.
     #[error("no message counter is known for {0}")]
     NoCounter(String),

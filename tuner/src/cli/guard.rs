@@ -19,6 +19,9 @@ pub struct Guard {
     /// Write the results as tests in JUnit's form, too.
     #[arg(long, help_heading = super::OUTPUT, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Write the results as a page by itself, too: what changed, times beside the accepted ones, and with --per-node the map of hosts.
+    #[arg(long, help_heading = super::OUTPUT, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Same as --format json.
     #[arg(long, help_heading = super::OUTPUT)]
     pub json: bool,

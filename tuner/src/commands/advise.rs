@@ -38,7 +38,7 @@ pub(super) fn run(typed: &Advise) -> anyhow::Result<Status> {
     let judged = judge(&all, &formats::joined(listings));
     print(&match typed.format {
         AdviseFormat::Text => render::text(&judged),
-        AdviseFormat::Json => render::json(&judged)?,
+        AdviseFormat::Json => kilter_render::json::text(&judged)?,
         AdviseFormat::Markdown => render::markdown(&judged),
     })?;
     Ok(if judged.advice.is_empty() {

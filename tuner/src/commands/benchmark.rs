@@ -23,7 +23,7 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
     if options.search {
         let work = |context: &Context<'_>| search::run(context, &options);
         return measuring::with_context(common, "benchmark", &further, work, |context, table| {
-            let json = serde_json::to_string_pretty(&table)? + "\n";
+            let json = kilter_render::json::text(&table)?;
             reporting::write(common, "benchmark-search.json", &json)?;
             context.jobs.run.finish()?;
             print(&if common.json {
@@ -36,7 +36,7 @@ pub(super) fn run(typed: cli::Benchmark) -> anyhow::Result<Status> {
     }
     let work = |context: &Context<'_>| benchmark::run(context.in_job_search(), &options);
     measuring::with_context(common, "benchmark", &further, work, |context, table| {
-        let json = serde_json::to_string_pretty(&table)? + "\n";
+        let json = kilter_render::json::text(&table)?;
         reporting::write(common, "benchmark.json", &json)?;
         reporting::write(common, "benchmark.csv", &present::csv(&table))?;
         context.jobs.run.finish()?;

@@ -14,7 +14,7 @@ pub(super) fn run(typed: cli::Measure) -> anyhow::Result<Status> {
     let facts = gather::all(&options);
     let examination = Examination::new(&facts.library, options.ranks, doctor::examine(&facts));
     print(&if options.json {
-        render::json(&examination)?
+        kilter_render::json::text(&examination)?
     } else {
         render::text(&examination)
     })?;

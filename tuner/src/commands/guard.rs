@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use kilter_guard::{Night, Standing, json, junit, text};
+use kilter_guard::{Night, Standing, html, json, junit, text};
 use kilter_model::options::Options;
 use kilter_search::context::Context;
 
@@ -21,6 +21,7 @@ pub(super) fn run(typed: cli::Guard) -> anyhow::Result<Status> {
         common,
         asked,
         junit,
+        html: page,
         hints,
     } = options::guarding(typed)?;
     if let Some(directory) = &hints {
@@ -36,6 +37,9 @@ pub(super) fn run(typed: cli::Guard) -> anyhow::Result<Status> {
         context.jobs.run.finish()?;
         if let Some(path) = &junit {
             write(path, &junit::render(&night))?;
+        }
+        if let Some(path) = &page {
+            write(path, &html::render(&night)?)?;
         }
         print(&if common.json {
             json::render(&night)?

@@ -19,7 +19,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     if options.benchmark_adaptive {
         let work = |context: &Context<'_>| agreement::run(&context.jobs, suite);
         return measuring::with_context(common, "overlap", &further, work, |context, found| {
-            let json = serde_json::to_string_pretty(&found)? + "\n";
+            let json = kilter_render::json::text(&found)?;
             reporting::write(common, "overlap-agreement.json", &json)?;
             context.jobs.run.finish()?;
             print(&if common.json { json } else { agreement::text(&found) })?;
@@ -28,7 +28,7 @@ pub(super) fn run(typed: cli::Overlap) -> anyhow::Result<Status> {
     }
     let work = |context: &Context<'_>| measure::survey(&context.jobs, suite, &Setup::default(), KEY);
     measuring::with_context(common, "overlap", &further, work, |context, survey| {
-        let json = json::to_string(&survey)?;
+        let json = kilter_render::json::text(&survey)?;
         reporting::write(common, json::FILE, &json)?;
         reporting::write(common, "overlap.csv", &write::csv(&survey))?;
         reporting::write(common, "overlap.html", &html::render(&survey)?)?;

@@ -53,7 +53,7 @@ fn compare(typed: &ProfileCompare) -> anyhow::Result<Status> {
     let saved = saved::of(&store::read(&typed.before)?, &store::read(&typed.after)?, &predicted);
     print(&match typed.format {
         Format::Text => saved::text(&saved),
-        Format::Json => saved::json(&saved)?,
+        Format::Json => kilter_render::json::text(&saved)?,
     })?;
     Ok(Status::Holds)
 }
@@ -94,7 +94,7 @@ fn prediction(path: &Path, layout: Option<Layout>) -> anyhow::Result<Predicted> 
 fn rendered(profile: &Profile, format: ProfileFormat) -> anyhow::Result<String> {
     Ok(match format {
         ProfileFormat::Text => text::text(&summary::of(profile)),
-        ProfileFormat::Json => summary::json(&summary::of(profile))?,
+        ProfileFormat::Json => kilter_render::json::text(&summary::of(profile))?,
         ProfileFormat::Listing => listing::text(profile),
         ProfileFormat::Counters => counters::text(profile),
     })

@@ -59,7 +59,7 @@ fn rendered(trace: &Trace, format: TraceFormat) -> anyhow::Result<String> {
     let matches = matching::matches(trace);
     Ok(match format {
         TraceFormat::Text => text::text(&summary::of(trace, &matches)),
-        TraceFormat::Json => summary::json(&summary::of(trace, &matches))?,
+        TraceFormat::Json => kilter_render::json::text(&summary::of(trace, &matches))?,
         TraceFormat::Counters => counters::text(trace, &matches, &|_, _, _| None),
     })
 }

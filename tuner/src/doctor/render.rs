@@ -1,4 +1,4 @@
-//! Renders the doctor's findings as a table and as JSON.
+//! The doctor's findings as a table, and the form of their JSON.
 
 use serde::Serialize;
 
@@ -34,16 +34,6 @@ impl Examination {
             findings,
         }
     }
-}
-
-/// Pretty-printed JSON with a final newline.
-pub fn json(examination: &Examination) -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(examination)? + "\n")
-}
-
-/// The JSON schema of [`Examination`], pretty-printed with a final newline.
-pub fn schema() -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Examination))? + "\n")
 }
 
 /// A line for each check, with its action below.

@@ -605,8 +605,8 @@ fn every_file_of_checks_has_a_row_and_every_id_is_used_once() {
 
 #[test]
 fn the_json_has_the_schema_that_is_published() {
-    kilter_fixtures::published::assert_current("doctor", &render::schema().unwrap());
-    let json = render::json(&Examination::new("MPICH 4.0.2", 4, examine(&fit()))).unwrap();
+    kilter_fixtures::published::assert_current("doctor", &kilter_render::json::schema::<Examination>().unwrap());
+    let json = kilter_render::json::text(&Examination::new("MPICH 4.0.2", 4, examine(&fit()))).unwrap();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["level"], "fit");
     assert_eq!(value["findings"].as_array().unwrap().len(), CHECKS.len());

@@ -23,6 +23,8 @@ pub(super) struct Timed {
     pub(super) noise_seconds: f64,
     /// Subjects that failed, with the reason.
     failed: BTreeMap<String, String>,
+    /// Launches in which a subject had no valid repetition.
+    void: BTreeMap<String, usize>,
     /// Launches that the budget did not reach.
     left_out: usize,
 }
@@ -51,13 +53,27 @@ impl Timed {
     /// Calls that gave no times, with the reason.
     pub(super) fn unchecked(&self) -> Vec<String> {
         let failed = self.failed.iter().map(|(what, why)| format!("{what}: {why}"));
+        let is_timed = |item: &String| {
+            let mut all = self.medians.iter().flat_map(BTreeMap::keys);
+            all.any(|subject| subject.item_id() == *item)
+        };
+        let void = self
+            .void
+            .iter()
+            .filter(|(item, _)| !is_timed(item) && !self.failed.contains_key(*item));
+        let void = void.map(|(item, launches)| {
+            format!(
+                "{item}: a rank missed the start of every repetition in {}; end what else runs, or start no more ranks than processors",
+                kilter_render::format::count(*launches, "launch")
+            )
+        });
         let budget = (self.left_out > 0).then(|| {
             format!(
                 "the budget ended before {} of the launches; raise --budget",
                 self.left_out
             )
         });
-        failed.chain(budget).collect()
+        failed.chain(void).chain(budget).collect()
     }
 }
 
@@ -95,6 +111,9 @@ pub(super) fn measure(
         }
         let mut medians = BTreeMap::new();
         for (block, outcome) in blocks.iter().zip(&outcomes) {
+            for item in outcome.untimed() {
+                *timed.void.entry(item.clone()).or_default() += 1;
+            }
             for item in &block.items {
                 if let Some(fault) = outcome.failed.get(&item.id) {
                     timed.failed.insert(item.id.clone(), fault.to_string());

@@ -242,7 +242,7 @@ fn in_place(
             InPlace::Idle { sent, expected } => Acts::No(format!(
                 "the library sends `{sent}`; when the algorithm is switched in a job, it sends `{expected}`"
             )),
-            InPlace::Unknown(why) => Acts::Unknown(why),
+            InPlace::Unknown(why) => Acts::Unknown(why.to_string()),
         };
         changes.push(deployed::Change {
             acted: acting(&id),

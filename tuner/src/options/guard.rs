@@ -23,6 +23,8 @@ pub struct Guarding {
     pub asked: Asked,
     /// File for JUnit's form.
     pub junit: Option<PathBuf>,
+    /// File for the page.
+    pub html: Option<PathBuf>,
     /// Directory of the files that call the command.
     pub hints: Option<PathBuf>,
 }
@@ -46,6 +48,7 @@ pub fn guarding(typed: cli::Guard) -> Result<Guarding, OptionError> {
     let path = |option: &'static str, path: Option<PathBuf>| path.map(|path| absolute(option, &path)).transpose();
     Ok(Guarding {
         junit: path("--junit", typed.junit)?,
+        html: path("--html", typed.html)?,
         hints: path("--install-hints", typed.install_hints)?,
         asked: Asked {
             accepts: typed.accept,

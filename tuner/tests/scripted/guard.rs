@@ -96,6 +96,20 @@ fn another_library_and_another_kernel_are_named_until_they_are_accepted() {
 }
 
 #[test]
+fn calls_whose_ranks_were_always_late_are_not_checked_and_the_reason_is_said() {
+    let watch = Watch::new();
+    watch.night(library(0), told(), "");
+    let night = watch.night(library(1).voids(|call| call.item.starts_with("barrier")), told(), "");
+    assert_eq!(night.standing(), Standing::Unchecked, "{}", told_of(&night));
+    assert_eq!(night.unchecked.len(), 1, "{:?}", night.unchecked);
+    let said = &night.unchecked[0];
+    assert!(
+        said.starts_with("barrier @0: a rank missed the start of every repetition in 5 launches"),
+        "{said}"
+    );
+}
+
+#[test]
 fn everything_that_is_slower_and_one_call_that_is_slower_are_found() {
     let watch = Watch::new();
     watch.night(library(0), told(), "");

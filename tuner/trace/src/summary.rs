@@ -285,22 +285,12 @@ fn sites(trace: &Trace) -> Vec<OfSite> {
     sites
 }
 
-/// As JSON.
-pub fn json(summary: &Summary) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(summary).map(|text| text + "\n")
-}
-
-/// The JSON schema of [`Summary`], pretty-printed with a final newline.
-pub fn schema() -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&schemars::schema_for!(Summary)).map(|text| text + "\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_json_has_the_schema_that_is_published() {
-        kilter_fixtures::published::assert_current("trace", &schema().unwrap());
+        kilter_fixtures::published::assert_current("trace", &kilter_render::json::schema::<Summary>().unwrap());
     }
 }

@@ -253,7 +253,7 @@ mod tests {
     fn json_has_the_same() {
         let trace = fixture::trace();
         let summary = summary::of(&trace, &matches(&trace));
-        let json: serde_json::Value = serde_json::from_str(&summary::json(&summary).unwrap()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&kilter_render::json::text(&summary).unwrap()).unwrap();
         assert_eq!(json["ranks"][0]["sent_bytes"], 24);
         assert_eq!(json["sites"][0]["module"], "/opt/solver");
         assert_eq!(json["matched"], 1);

@@ -83,7 +83,7 @@ pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
             // A payload is long: other calls do not move it.
             Kind::Replaces => {
                 let before = recorder.local.before.take();
-                recorder.messages(act, before);
+                recorder.messages(act, before.as_ref());
             }
             Kind::Prepares => recorder.prepared(act),
             Kind::Starts(count) => recorder.started(act, usize::try_from(count).unwrap_or(0)),

@@ -53,12 +53,12 @@ fn samples_of_other_libraries_give_theirs() {
 fn other_renderings_have_the_same() {
     let judged = sample!("mpt-chapter.txt");
     insta::assert_snapshot!("markdown", render::markdown(&judged));
-    insta::assert_snapshot!("json", render::json(&judged).unwrap());
+    insta::assert_snapshot!("json", kilter_render::json::text(&judged).unwrap());
 }
 
 #[test]
 fn the_json_has_the_schema_that_is_published() {
-    kilter_fixtures::published::assert_current("advice", &render::schema().unwrap());
+    kilter_fixtures::published::assert_current("advice", &kilter_render::json::schema::<Judged>().unwrap());
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl Entry {
     fn in_state(&self, state: State, directory: &Path) -> anyhow::Result<[Step; 2]> {
         let entry = Entry { state, ..self.clone() };
         let entry = entry.with_paths(|path| scope::installed(self.root.as_deref(), path));
-        let text = serde_json::to_string_pretty(&entry).context("the journal cannot be written")? + "\n";
+        let text = kilter_render::json::text(&entry).context("the journal cannot be written")?;
         Ok(step::replace(&directory.join(NAME), text.as_bytes(), 0o600))
     }
 }

@@ -26,11 +26,11 @@ mod version;
 
 pub use algorithms::{AlgorithmChoice, Algorithms, Column, Knob};
 pub use at_start::{AtStart, Form, Unit};
-pub use by_connection::{ByConnection, KINDS, Kind, Values};
+pub use by_connection::{ByConnection, KINDS, Kind, NoValues, Values};
 pub use components::{Components, ComponentsForm, HandedOn};
 pub use constraint::{AtMost, Broken, Constraint};
 pub use described::Described;
-pub use language::Grammar;
+pub use language::{Grammar, Unreadable};
 pub use launcher::Launcher;
 pub use parameter::{ForOverlap, Ordered, Parameter, Placement, SPARE, Scale, Value};
 pub use read::{Mistake, find_for, find_reported, load_embedded, load_embedded_with, load_file, load_file_with};

@@ -76,7 +76,7 @@ fn what_the_library_would_drop_or_misread_is_refused() {
         ),
         ("allreduce:[2-8]:@0#allreduce:[8-16]:@1", "for the same call"),
     ] {
-        let message = read(text).unwrap_err();
+        let message = read(text).unwrap_err().to_string();
         assert!(message.contains(part), "{text}: {message}");
     }
     for text in [

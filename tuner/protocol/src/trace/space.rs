@@ -289,14 +289,8 @@ impl Stream {
     /// Puts a part of the latest call; false if it does not fit.
     #[inline]
     pub fn part(&mut self, part: &Part) -> bool {
-        if !self.write(part.length(), |places| {
-            let mut places = places.iter();
-            part.words(|word| {
-                if let Some(place) = places.next() {
-                    place.store(word.to_le(), Ordering::Relaxed);
-                }
-            })
-        }) {
+        let length = part.length();
+        if !self.write(length, |places| part.put(length, places)) {
             return false;
         }
         if part.role != super::record::Role::Asked {

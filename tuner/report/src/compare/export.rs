@@ -29,7 +29,7 @@ pub fn to_json(compared: &Compared) -> Result<String, serde_json::Error> {
     }
     value["regressed"] = compared.has_regressions().into();
     value["tables"] = serde_json::to_value(compared.sheets())?;
-    Ok(serde_json::to_string_pretty(&value)? + "\n")
+    kilter_render::json::text(&value)
 }
 
 /// A line per cell: what it is, then verdict, ratio, interval and time in each side. RFC 4180; times in seconds.

@@ -3,16 +3,17 @@
 use kilter_algorithms::Collective;
 use kilter_model::deployment::Selection;
 use kilter_model::setup::Setup;
+use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Block;
 
 use super::counting::{CountedBlock, block, counted_each, sent};
 use crate::context::Jobs;
 use crate::in_job_search::item;
-use crate::proofs::Proofs;
+use crate::proofs::{Proofs, Uncounted};
 use crate::target::Target;
 
 /// The word of a launch on a deployed selection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum InPlace {
     /// It sends what the selection sends.
     Acts {
@@ -26,8 +27,19 @@ pub enum InPlace {
         /// Messages of the selection, switched in a running job.
         expected: String,
     },
-    /// It cannot be told; the reason.
-    Unknown(String),
+    /// Nobody can tell.
+    Unknown(Untold),
+}
+
+/// The reason why nobody can tell what a launch sends.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Untold {
+    /// Its messages were not counted.
+    #[error(transparent)]
+    Uncounted(#[from] Uncounted),
+    /// The cell failed.
+    #[error("{0}")]
+    Failed(Fault),
 }
 
 /// Compares, for each selection of the library's algorithms, the messages of an untouched launch with those of a job in which it is switched.
@@ -63,16 +75,16 @@ pub fn in_place(
 }
 
 /// The messages of a block's only item, or the reason why nobody knows them.
-fn messages(counted: &CountedBlock<'_>, block: &Block) -> Result<String, String> {
-    let (messages, outcome) = counted.as_ref().map_err(ToString::to_string)?;
+fn messages(counted: &CountedBlock<'_>, block: &Block) -> Result<String, Untold> {
+    let (messages, outcome) = counted.as_ref().map_err(|why| why.clone())?;
     let item = block.items.first().map_or("", |item| item.id.as_str());
     if let Some(fault) = outcome.failed.get(item) {
-        return Err(fault.to_string());
+        return Err(Untold::Failed(fault.clone()));
     }
-    sent(messages, outcome, item).ok_or_else(|| "nothing was counted for this cell".to_owned())
+    sent(messages, outcome, item).ok_or(Untold::Uncounted(Uncounted::Untold))
 }
 
-fn judged(found: Result<String, String>, wanted: Result<String, String>) -> InPlace {
+fn judged(found: Result<String, Untold>, wanted: Result<String, Untold>) -> InPlace {
     match (found, wanted) {
         (Ok(sent), Ok(expected)) if sent == expected => InPlace::Acts { sent },
         (Ok(sent), Ok(expected)) => InPlace::Idle { sent, expected },

@@ -51,21 +51,17 @@ impl Recorder<'_> {
     /// # Safety
     /// The elements may be read, and hold so many bytes.
     #[inline]
-    unsafe fn payload(&mut self, mut part: Part, elements: &Elements, bytes: u64) {
+    unsafe fn payload(&mut self, part: &mut Part, elements: &Elements, bytes: u64) {
         // SAFETY: by this function's contract.
-        unsafe {
-            describe(
-                elements,
-                bytes,
-                self.trace.hash_limit,
-                &mut self.local.scratch,
-                &mut part,
-            )
-        };
-        part.chunks = std::mem::take(&mut self.local.scratch.chunks);
-        self.local.part(&part);
+        unsafe { describe(elements, bytes, self.trace.hash_limit, &mut self.local.scratch, part) };
+        if self.local.scratch.chunks.is_empty() {
+            self.local.part(part);
+            return;
+        }
+        std::mem::swap(&mut part.chunks, &mut self.local.scratch.chunks);
+        self.local.part(part);
         // The memory is used again.
-        self.local.scratch.chunks = part.chunks;
+        std::mem::swap(&mut part.chunks, &mut self.local.scratch.chunks);
     }
 
     /// Messages that are sent, received, or begun to be.
@@ -73,7 +69,7 @@ impl Recorder<'_> {
     /// # Safety
     /// As for [`record`](super::event::record).
     #[inline]
-    pub(in crate::trace) unsafe fn messages(&mut self, act: &Act, before: Option<Part>) {
+    pub(in crate::trace) unsafe fn messages(&mut self, act: &Act, before: Option<&Part>) {
         let parts = usize::from(act.sends.is_some()) + usize::from(act.receives.is_some());
         if !self.call(parts) {
             return;
@@ -102,14 +98,18 @@ impl Recorder<'_> {
 
     /// # Safety
     /// As for [`record`](super::event::record).
-    unsafe fn sent(&mut self, side: &Side, operation: u64, before: Option<Part>) {
+    unsafe fn sent(&mut self, side: &Side, operation: u64, before: Option<&Part>) {
         let mut part = part(Role::Send, operation, self.state, side.peer, side.tag);
         if let Some(before) = before {
-            part.bytes = before.bytes;
-            (part.address, part.blocks, part.pieces) = (before.address, before.blocks, before.pieces);
-            (part.class, part.element_bytes) = (before.class, before.element_bytes);
-            part.flags |= before.flags;
-            (part.crc, part.prefix, part.chunks) = (before.crc, before.prefix, before.chunks);
+            part = Part {
+                role: part.role,
+                communicator: part.communicator,
+                operation: part.operation,
+                peer: part.peer,
+                world: part.world,
+                tag: part.tag,
+                ..before.clone()
+            };
             self.local.part(&part);
             return;
         }
@@ -121,7 +121,7 @@ impl Recorder<'_> {
             } else {
                 elements.bytes()
             };
-            self.payload(part, &elements, bytes);
+            self.payload(&mut part, &elements, bytes);
         }
     }
 
@@ -136,8 +136,8 @@ impl Recorder<'_> {
         // SAFETY: by this function's contract.
         unsafe {
             let elements = Elements::new(side.buffer, side.count, side.datatype);
-            let part = part(Role::Own, 0, self.state, side.peer, side.tag);
-            self.payload(part, &elements, elements.bytes());
+            let mut part = part(Role::Own, 0, self.state, side.peer, side.tag);
+            self.payload(&mut part, &elements, elements.bytes());
         }
     }
 
@@ -176,10 +176,10 @@ impl Recorder<'_> {
         match came {
             _ if is_nobody => {
                 // SAFETY: no byte is read.
-                unsafe { self.payload(part, elements, 0) };
+                unsafe { self.payload(&mut part, elements, 0) };
             }
             // SAFETY: by this function's contract; so many bytes have come into it.
-            Some(bytes) => unsafe { self.payload(part, elements, bytes) },
+            Some(bytes) => unsafe { self.payload(&mut part, elements, bytes) },
             None => {
                 place(&mut part, elements);
                 part.flags |= flag::NOT_HASHED;

@@ -59,7 +59,7 @@ impl Recorder<'_> {
                     elements.bytes()
                 };
                 // SAFETY: by this function's contract: the program may read the buffer of a send that was started.
-                unsafe { self.payload(one, &elements, bytes) };
+                unsafe { self.payload(&mut one, &elements, bytes) };
             } else {
                 one.role = Role::Posted;
                 place(&mut one, &elements);

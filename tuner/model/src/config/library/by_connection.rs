@@ -40,6 +40,43 @@ pub struct Values {
     pub between: String,
 }
 
+/// A mistake in the text of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoValues {
+    /// A key is neither word.
+    #[error("`{key}` is no kind of connection; allowed: {within}, {between}")]
+    NoKind {
+        /// The key.
+        key: String,
+        /// Key of connections within hosts.
+        within: String,
+        /// Key of connections between hosts.
+        between: String,
+    },
+    /// A word has no value, or a second colon.
+    #[error("`{word}` is no value; allowed: VALUE, {form}")]
+    NoValue {
+        /// The word.
+        word: String,
+        /// The form with both keys.
+        form: String,
+    },
+    /// Two words have no key.
+    #[error("two words have no key, and the last would hold; leave one out")]
+    TwiceWithoutKey,
+    /// A key, which is given, stands there twice.
+    #[error("`{0}` stands there twice, and the last would hold; leave one out")]
+    Twice(String),
+    /// A kind is left without a value.
+    #[error("`{key}` has no value; allowed: VALUE, {form}")]
+    Left {
+        /// Its key.
+        key: String,
+        /// The form with both keys.
+        form: String,
+    },
+}
+
 impl Values {
     /// The value of a kind.
     #[must_use]
@@ -72,8 +109,8 @@ impl ByConnection {
     /// Reads a variable's text.
     ///
     /// # Errors
-    /// The mistake, and what is allowed.
-    pub fn read(&self, text: &str) -> Result<Values, String> {
+    /// The first mistake.
+    pub fn read(&self, text: &str) -> Result<Values, NoValues> {
         let [mut within, mut between, mut all] = [None; 3];
         for word in text.split(',') {
             let (place, value, key) = match word.split_once(':') {
@@ -81,25 +118,32 @@ impl ByConnection {
                 Some((key, value)) if key == self.within => (&mut within, value, key),
                 Some((key, value)) if key == self.between => (&mut between, value, key),
                 Some((key, _)) => {
-                    return Err(format!(
-                        "`{key}` is no kind of connection; allowed: {}, {}",
-                        self.within, self.between
-                    ));
+                    return Err(NoValues::NoKind {
+                        key: key.to_owned(),
+                        within: self.within.clone(),
+                        between: self.between.clone(),
+                    });
                 }
             };
             if value.is_empty() || value.contains(':') {
-                return Err(format!("`{word}` is no value; allowed: VALUE, {}", self.form()));
+                return Err(NoValues::NoValue {
+                    word: word.to_owned(),
+                    form: self.form(),
+                });
             }
             if place.replace(value).is_some() {
                 return Err(match key {
-                    "" => "two words have no key, and the last would hold; leave one out".to_owned(),
-                    key => format!("`{key}` stands there twice, and the last would hold; leave one out"),
+                    "" => NoValues::TwiceWithoutKey,
+                    key => NoValues::Twice(key.to_owned()),
                 });
             }
         }
         let value = |own: Option<&str>, key: &str| {
             let value = own.or(all).map(str::to_owned);
-            value.ok_or_else(|| format!("`{key}` has no value; allowed: VALUE, {}", self.form()))
+            value.ok_or_else(|| NoValues::Left {
+                key: key.to_owned(),
+                form: self.form(),
+            })
         };
         Ok(Values {
             within: value(within, &self.within)?,
@@ -185,7 +229,7 @@ mod tests {
             ("intra:8:9,inter:8k", "is no value"),
             ("", "is no value"),
         ] {
-            let message = ucx().read(text).unwrap_err();
+            let message = ucx().read(text).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");
         }
     }

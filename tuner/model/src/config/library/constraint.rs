@@ -166,7 +166,7 @@ impl Library {
             Some(Broken {
                 name: row.name.clone(),
                 value: value.to_owned(),
-                otherwise: row.mistake(value)?,
+                otherwise: row.mistake(value)?.to_string(),
                 source_of_it: "the language of its values".to_owned(),
                 allowed: "write it so, or leave it out".to_owned(),
                 mend: None,

@@ -3,6 +3,7 @@
 use kilter_algorithms::Collective;
 use serde::Deserialize;
 
+use super::by_connection::NoValues;
 use crate::ucc_tune;
 
 /// A language that values of a parameter are written in; a file each.
@@ -13,11 +14,22 @@ pub enum Grammar {
     UccTune,
 }
 
+/// The mistake in a value that has a language.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// In scores and algorithms of UCC.
+    #[error(transparent)]
+    UccTune(#[from] ucc_tune::Mistake),
+    /// In values by kind of connection.
+    #[error(transparent)]
+    ByConnection(#[from] NoValues),
+}
+
 impl Grammar {
-    /// The mistake in a value, and what is allowed; `None` if there is none.
-    pub(super) fn mistake(self, value: &str) -> Option<String> {
+    /// The mistake in a value; `None` if there is none.
+    pub(super) fn mistake(self, value: &str) -> Option<Unreadable> {
         match self {
-            Grammar::UccTune => ucc_tune::read(value).err(),
+            Grammar::UccTune => ucc_tune::read(value).err().map(Unreadable::from),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kilter_algorithms::Collective;
 use serde::Deserialize;
 
-use super::{ByConnection, Grammar, Verified};
+use super::{ByConnection, Grammar, Unreadable, Verified};
 
 /// A parameter of a whole launch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -217,12 +217,12 @@ impl Parameter {
         lanes.is_empty() || word.strip_prefix('^').is_none_or(is_used)
     }
 
-    /// The mistake in a value that has a language, and what is allowed; `None` if there is none.
+    /// The mistake in a value that has a language; `None` if there is none.
     #[must_use]
-    pub fn mistake(&self, value: &str) -> Option<String> {
+    pub fn mistake(&self, value: &str) -> Option<Unreadable> {
         let of_grammar = self.grammar.and_then(|grammar| grammar.mistake(value));
         let words = self.by_connection.as_ref();
-        of_grammar.or_else(|| words.and_then(|words| words.read(value).err()))
+        of_grammar.or_else(|| words.and_then(|words| words.read(value).err()).map(Unreadable::from))
     }
 
     /// True if a value may act on the collective of a target, as far as it names collectives itself.

@@ -7,11 +7,13 @@ mod call;
 mod definition;
 mod names;
 mod part;
+mod role;
 
 pub use call::{CALL_WORDS, Call};
 pub use definition::Definition;
 pub use names::{CLASSES, OPERATORS, class_name, operator_name};
-pub use part::{ANY_TAG, Blocks, PAYLOAD_WORDS, Part, Piece, Pieces, Role, flag, peer};
+pub use part::{ANY_TAG, Blocks, PAYLOAD_WORDS, Part, Piece, Pieces, flag, peer};
+pub use role::Role;
 
 /// Kinds of records.
 pub mod kind {

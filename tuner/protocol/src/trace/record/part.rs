@@ -1,7 +1,9 @@
 //! Parts: what calls did to messages and requests.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::super::digest::{Chunk, Digest, PREFIX_BYTES};
-use super::{First, kind};
+use super::{First, Role, kind};
 
 /// Rank of a message's other side.
 pub mod peer {
@@ -17,85 +19,6 @@ pub mod peer {
 
 /// Any tag.
 pub const ANY_TAG: i32 = -1;
-
-/// Subject of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Role {
-    /// A message is sent. It has the payload; a persistent one at each start.
-    Send = 1,
-    /// A receive begins, with what it asks for.
-    Posted = 2,
-    /// A message was received. It has the payload.
-    Received = 3,
-    /// An operation without a received payload is complete: a send, or a collective.
-    Completed = 4,
-    /// A collective, with root, operator and volume.
-    Collective = 5,
-    /// A message was found by a probe.
-    Probed = 6,
-    /// A probe looked for this; a [`Role::Probed`] follows if it was found. The only part of calls that found nothing.
-    Asked = 7,
-    /// An operation was cancelled before it had an effect.
-    Cancelled = 8,
-    /// The request was given up (`MPI_Request_free`): its operation completes unseen.
-    Freed = 9,
-    /// A persistent send or receive was made ready.
-    Prepared = 10,
-    /// Data stay on the rank, shown by `kilter_send_to_self`. It has the payload.
-    Own = 11,
-}
-
-impl Role {
-    pub(super) const ALL: [Role; 11] = [
-        Role::Send,
-        Role::Posted,
-        Role::Received,
-        Role::Completed,
-        Role::Collective,
-        Role::Probed,
-        Role::Asked,
-        Role::Cancelled,
-        Role::Freed,
-        Role::Prepared,
-        Role::Own,
-    ];
-
-    fn of(number: u8) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| *role as u8 == number)
-    }
-
-    /// True if nothing but the operation is told.
-    #[inline]
-    pub(super) fn is_short(self) -> bool {
-        matches!(self, Role::Completed | Role::Cancelled | Role::Freed)
-    }
-
-    /// True if the payload follows.
-    #[inline]
-    #[must_use]
-    pub fn has_payload(self) -> bool {
-        matches!(self, Role::Send | Role::Received | Role::Own)
-    }
-
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::Send => "send",
-            Role::Posted => "posted",
-            Role::Received => "received",
-            Role::Completed => "completed",
-            Role::Collective => "collective",
-            Role::Probed => "probed",
-            Role::Asked => "asked",
-            Role::Cancelled => "cancelled",
-            Role::Freed => "freed",
-            Role::Prepared => "prepared",
-            Role::Own => "own",
-        }
-    }
-}
 
 /// Bits of [`Part::flags`].
 pub mod flag {
@@ -193,12 +116,28 @@ pub struct Part {
 /// Words of a part without payload, and of the shortest.
 const PART_WORDS: usize = 7;
 const SHORT_WORDS: usize = 2;
+/// Those of a part without payload, but for the first.
+const TOLD_WORDS: usize = PART_WORDS - 1;
 const PREFIX_WORDS: usize = PREFIX_BYTES / 8;
 const BLOCKS_WORDS: usize = 2;
 /// Extent and number of pieces; two more words for each.
 const PIECES_WORDS: usize = 2;
 /// Words of the longest part but for its blocks, pieces and chunks.
 pub const PAYLOAD_WORDS: usize = PART_WORDS + PREFIX_WORDS;
+
+/// Two halves of a word.
+#[inline]
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// Stores words in places, little-endian.
+#[inline]
+fn set(places: &[AtomicU64], words: &[u64]) {
+    for (place, word) in places.iter().zip(words) {
+        place.store(word.to_le(), Ordering::Relaxed);
+    }
+}
 
 impl Part {
     /// A part with nothing but a role.
@@ -257,56 +196,72 @@ impl Part {
         }
     }
 
-    /// The first word; `put` is called with each further one in its order.
+    /// Puts all words but the first into their places, and returns the first. `length` is the part's, and there is one place less.
     #[inline]
-    pub fn words(&self, mut put: impl FnMut(u64)) -> u64 {
+    pub(in crate::trace) fn put(&self, length: usize, places: &[AtomicU64]) -> u64 {
         let first = First {
             kind: kind::PART,
             detail: self.role as u8,
-            words: self.length() as u16,
+            words: length as u16,
             number: self.communicator,
+        };
+        // The length tells the form, so that the words of each are stored without a question for every one.
+        if let Some((told, rest)) = places.split_first_chunk::<TOLD_WORDS>() {
+            set(told, &self.told(length));
+            if let Some((opening, further)) = rest.split_first_chunk::<PREFIX_WORDS>() {
+                let prefix = u128::from_le_bytes(self.prefix);
+                set(opening, &[prefix as u64, (prefix >> 64) as u64]);
+                if !further.is_empty() {
+                    self.put_further(further);
+                }
+            }
+        } else {
+            set(places, &[self.operation]);
         }
-        .bits();
-        put(self.operation);
-        if self.role.is_short() {
-            return first;
-        }
-        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        put(pair(self.peer.cast_unsigned(), self.world.cast_unsigned()));
-        put(pair(self.tag.cast_unsigned(), self.element_bytes));
-        put(self.bytes);
-        put(self.address);
+        first.bits()
+    }
+
+    /// The words behind the first one that all parts have but short ones.
+    #[inline]
+    fn told(&self, length: usize) -> [u64; TOLD_WORDS] {
         let form = match (&self.blocks, &self.pieces) {
-            _ if !self.role.has_payload() => form::NONE,
+            _ if length <= PAYLOAD_WORDS => form::NONE,
             (None, None) => form::NONE,
             (Some(_), _) => form::BLOCKS,
             (None, Some(_)) => form::PIECES,
         };
         let small = u32::from_le_bytes([self.class, self.operator, self.flags, form]);
-        put(pair(small, self.crc));
-        if !self.role.has_payload() {
-            return first;
-        }
-        // Two words of 8 bytes.
-        let prefix = u128::from_le_bytes(self.prefix);
-        put(prefix as u64);
-        put((prefix >> 64) as u64);
+        [
+            self.operation,
+            pair(self.peer.cast_unsigned(), self.world.cast_unsigned()),
+            pair(self.tag.cast_unsigned(), self.element_bytes),
+            self.bytes,
+            self.address,
+            pair(small, self.crc),
+        ]
+    }
+
+    /// Puts blocks, pieces and chunks, which few parts have.
+    #[cold]
+    #[inline(never)]
+    fn put_further(&self, places: &[AtomicU64]) {
+        let mut places = places.iter();
+        let mut put = |words: &[u64]| {
+            for (word, place) in words.iter().zip(&mut places) {
+                place.store(word.to_le(), Ordering::Relaxed);
+            }
+        };
         if let Some(blocks) = self.blocks {
-            put(blocks.bytes);
-            put(blocks.stride);
+            put(&[blocks.bytes, blocks.stride]);
         } else if let Some(all) = &self.pieces {
-            put(all.extent.cast_unsigned());
-            put(all.pieces.len() as u64);
+            put(&[all.extent.cast_unsigned(), all.pieces.len() as u64]);
             for piece in &all.pieces {
-                put(piece.offset.cast_unsigned());
-                put(piece.bytes);
+                put(&[piece.offset.cast_unsigned(), piece.bytes]);
             }
         }
         for chunk in &self.chunks {
-            put(chunk.offset);
-            put(pair(chunk.bytes, chunk.crc));
+            put(&[chunk.offset, pair(chunk.bytes, chunk.crc)]);
         }
-        first
     }
 
     /// From words; `None` if they are no part.
