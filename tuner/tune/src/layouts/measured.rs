@@ -87,4 +87,4 @@ pub(super) fn measure(
 }
 
 /// Name of the part of the command's time.
-const PHASE: &str = "proof of the files of all layouts";
+pub(super) const PHASE: &str = "proof of the files of all layouts";

@@ -14,6 +14,7 @@ use kilter_search::verification::Medians;
 
 use super::measured::{Measured, measure};
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
+use super::remaining;
 use super::turns::Turns;
 use crate::Tuned;
 
@@ -109,7 +110,10 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         emitted = if merged.is_empty() {
             None
         } else {
-            Some(write(members, &merged, directory)?)
+            let written = write(members, &merged, directory)?;
+            let is_launched = remaining::launch(members, (&merged, &written), &mut measured, turns)?;
+            say_what_is_left(members, is_launched);
+            Some(written)
         };
     }
     match &emitted {
@@ -124,8 +128,22 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
     Ok(Proven { merged, emitted })
 }
 
+/// Warns that something was taken out, and says what is known of the rest.
+fn say_what_is_left(members: &[Member<'_, '_>], is_launched: bool) {
+    let shown = if is_launched {
+        "a further launch of each layout read the remaining files back"
+    } else {
+        "the budget had no seconds to launch the remaining files"
+    };
+    for member in members {
+        member.context.progress.warn(&format!(
+            "what slowed a layout was taken out of the files of all layouts, as told with each part; what is left was proven together with it, and {shown}"
+        ));
+    }
+}
+
 /// Takes out what slows a layout, whoever chose it; true if there is anything. The seconds that would prove the rest by itself are spent: it was proven
-/// together with what is taken out, and that is said.
+/// together with what is taken out.
 fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merged, measured: &mut [Measured]) -> bool {
     let Some(Member { context, .. }) = members.first() else {
         return false;
@@ -144,9 +162,6 @@ fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merg
     for (member, measured) in members.iter().zip(measured) {
         let (gone, left) = (gone.deployment(member.layout), merged.deployment(member.layout));
         measured.forget(&gone, &left, library);
-        member.context.progress.warn(
-            "what slowed a layout was taken out of the files of all layouts, as told with each part; what is left was proven together with it",
-        );
     }
     true
 }
