@@ -91,7 +91,10 @@ fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
     assert_eq!(library.says_under(&pipelined(Some(1))), "waited");
     assert_eq!(library.says_under(&pipelined(None)), "returned");
     // JSON is not read before 6.0, and nothing is said of it.
-    assert_eq!(library.says_under_file(&pipelined(Some(1)).to_json().unwrap()), "returned");
+    assert_eq!(
+        library.says_under_file(&pipelined(Some(1)).to_json().unwrap()),
+        "returned"
+    );
 }
 
 /// So no version 2 is ever written for it.

@@ -60,7 +60,7 @@ macro_rules! ends {
                 return NO_MPI;
             };
             if settings::priority().is_some() {
-                schedule(libc::SCHED_OTHER, 0, 0);
+                schedule(libc::SCHED_OTHER, 0);
             }
             // SAFETY: the symbol has this type in every MPI library.
             let finalize = unsafe { transmute::<*mut c_void, Finalize>(address) };
@@ -89,29 +89,15 @@ fn next(name: &CStr) -> Option<*mut c_void> {
 
 fn raise() {
     if let Some(priority) = settings::priority() {
-        schedule(libc::SCHED_FIFO, priority, priority + 1);
+        schedule(libc::SCHED_FIFO, priority);
     }
 }
 
-/// Sets the scheduling of the calling thread and of the library's other ones; threads that they start later inherit it. Without the right to do so it
-/// stays.
-///
-/// The others come first. They wait, such as UCX's, which accepts connections, while a rank that spins until there is one would never let them run.
-fn schedule(policy: c_int, priority: c_int, of_others: c_int) {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    for thread in threads {
-        if let Ok(thread) = thread.file_name().to_string_lossy().parse() {
-            set(thread, policy, of_others);
-        }
-    }
-    // 0 is the calling thread.
-    set(0, policy, priority);
-}
-
-fn set(thread: libc::pid_t, policy: c_int, priority: c_int) {
+/// Sets the calling thread's scheduling; threads that it starts later inherit it. Without the right to do so it stays.
+fn schedule(policy: c_int, priority: c_int) {
     let parameters = libc::sched_param {
         sched_priority: priority,
     };
-    // SAFETY: the parameters outlive the call.
-    unsafe { libc::sched_setscheduler(thread, policy, &raw const parameters) };
+    // SAFETY: the parameters outlive the call; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
 }

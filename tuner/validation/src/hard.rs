@@ -283,7 +283,8 @@ fn screened_twice_where_needed(twice: Vec<Sides>, rule: &Rule) -> (Vec<Sides>, V
     let first: Vec<Sides> = twice.iter().map(in_first).collect();
     let needed = screening::second_launch(&first);
     let each = || twice.iter().zip(&first).zip(&needed);
-    let choose = |((twice, first), needed): ((&Sides, &Sides), &bool)| if *needed { twice.clone() } else { first.clone() };
+    let choose =
+        |((twice, first), needed): ((&Sides, &Sides), &bool)| if *needed { twice.clone() } else { first.clone() };
     let chosen: Vec<Sides> = each().map(choose).collect();
     let found = screening::screen(&chosen, rule);
     let is_open = |(sides, found): (&Sides, &Screened)| sides.left.len() == 1 && !found.clear;

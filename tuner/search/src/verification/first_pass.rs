@@ -173,10 +173,7 @@ impl FirstPass {
         if open.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
             return Ok(());
         }
-        let text = format!(
-            "{label}: {} items once more, since launches vary much",
-            open.len()
-        );
+        let text = format!("{label}: {} items once more, since launches vary much", open.len());
         jobs.progress.phase(&text, open.len() as u64);
         self.screen(jobs, (label, setup), (&open, SCREENING.seconds), verification)
     }

@@ -186,7 +186,9 @@ fn note(launches: usize, clear: bool, doubtful: bool) -> String {
         _ => (format!("{launches} launches"), "are too few"),
     };
     match (clear, doubtful) {
-        (true, true) => format!("clear in the {these} of the screening, which {are} where launches depend on each other"),
+        (true, true) => {
+            format!("clear in the {these} of the screening, which {are} where launches depend on each other")
+        }
         (true, false) => format!("clear in the {these} of the screening"),
         (false, _) => format!("screened in {}, not confirmed", count(launches, "launch")),
     }

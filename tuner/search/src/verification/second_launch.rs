@@ -34,7 +34,12 @@ pub(super) struct First {
 /// Subjects of the second launch, of `all` that were in the first one.
 pub(super) fn subjects(cells: &Cells, first: &BTreeMap<Subject, First>, all: &BTreeSet<Subject>) -> BTreeSet<Subject> {
     let planned = compared(cells, all);
-    let repetitions = |one: &Subject| first.get(one).map(|first| first.repetitions.clone()).unwrap_or_default();
+    let repetitions = |one: &Subject| {
+        first
+            .get(one)
+            .map(|first| first.repetitions.clone())
+            .unwrap_or_default()
+    };
     let sides = planned.iter().map(|planned| Sides {
         left: repetitions(&planned.left),
         right: repetitions(&planned.right),
@@ -48,7 +53,9 @@ pub(super) fn subjects(cells: &Cells, first: &BTreeMap<Subject, First>, all: &BT
     let needed = screening::second_launch(&sides).into_iter().zip(&planned);
     let needed: Vec<bool> = needed.map(|(needed, planned)| needed || !is_settled(planned)).collect();
     let each = || planned.iter().zip(&needed);
-    let settled: BTreeSet<&Subject> = each().flat_map(|(planned, _)| [&planned.left, &planned.right]).collect();
+    let settled: BTreeSet<&Subject> = each()
+        .flat_map(|(planned, _)| [&planned.left, &planned.right])
+        .collect();
     // A subject without a cell was not timed, and nothing is known of it.
     let mut second: BTreeSet<Subject> = all.iter().filter(|one| !settled.contains(one)).cloned().collect();
     let open = each().filter(|(_, needed)| **needed);
@@ -68,7 +75,8 @@ pub(super) fn unsettled(cells: &Cells, timed: &Timed, all: &BTreeSet<Subject>, r
     let screened = screening::screen(&sides, rule);
     let each = planned.into_iter().zip(sides).zip(screened);
     let open = each.filter(|((_, sides), screened)| sides.left.len() == 1 && sides.is_far_below() && !screened.clear);
-    open.flat_map(|((planned, _), _)| [planned.left, planned.right]).collect()
+    open.flat_map(|((planned, _), _)| [planned.left, planned.right])
+        .collect()
 }
 
 /// The comparisons both of whose sides are among `all`. Splits are measured later.
@@ -146,7 +154,11 @@ mod tests {
             .find(|(one, _)| one.text == "allreduce(n)" && one.bytes == 64)
             .unwrap();
         bound.1.repetitions.push(4e-6);
-        assert_eq!(sizes(&subjects(&cells, &disturbed, &all))[0], 64, "one repetition is as fast");
+        assert_eq!(
+            sizes(&subjects(&cells, &disturbed, &all))[0],
+            64,
+            "one repetition is as fast"
+        );
     }
 
     #[test]
@@ -171,7 +183,15 @@ mod tests {
     #[test]
     fn where_launches_vary_much_what_was_in_one_is_measured_again() {
         let plan = plan(&[]);
-        let varying = |much: f64| move |bytes, launch| if bytes < 192 { 0.45 } else { 0.9 + much * (launch as f64) };
+        let varying = |much: f64| {
+            move |bytes, launch| {
+                if bytes < 192 {
+                    0.45
+                } else {
+                    0.9 + much * (launch as f64)
+                }
+            }
+        };
         let open_at = |much: f64| {
             let (_, mut timed, all) = timed(&plan, 2, &varying(much));
             for bytes in [64, 128] {

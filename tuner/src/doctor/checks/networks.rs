@@ -45,8 +45,15 @@ fn judge(facts: &Facts) -> Judgement {
             devices => format!("{} between {}", some(devices), count(hosts.len(), "host")),
         });
     }
-    let which: Vec<String> = alone.iter().map(|(name, address)| format!("{name} ({address})")).collect();
-    let use_these = if common.is_empty() { "DEVICE".to_owned() } else { common.join(",") };
+    let which: Vec<String> = alone
+        .iter()
+        .map(|(name, address)| format!("{name} ({address})"))
+        .collect();
+    let use_these = if common.is_empty() {
+        "DEVICE".to_owned()
+    } else {
+        common.join(",")
+    };
     Judgement::warning(
         format!(
             "messages go over TCP, and some devices have the same address on several hosts, so that they reach none of them: {}",
@@ -102,7 +109,9 @@ fn addresses(text: &str) -> BTreeSet<Ipv4Addr> {
     let lines: Vec<&str> = text.lines().collect();
     let own = lines.windows(2).filter(|pair| pair[1].contains("/32 host LOCAL"));
     let address = |pair: &[&str]| pair[0].rsplit(' ').next()?.parse::<Ipv4Addr>().ok();
-    own.filter_map(address).filter(|address| !address.is_loopback()).collect()
+    own.filter_map(address)
+        .filter(|address| !address.is_loopback())
+        .collect()
 }
 
 /// Devices with an address that a device of another host has as well, each once.

@@ -303,7 +303,7 @@ mod tests {
         assert!(!among_many(once(0.55)).clear, "two launches would do");
         assert!(among_many(sides([0.55, 0.55])).clear);
         // Where launches vary by 0.4, half of the bound excludes nothing.
-        let wild = (0..200).map(|i| sides([1.0 + 0.006 * f64::from(i % 60), 1.0 - 0.006 * f64::from(i % 60)]));
+        let wild = (0..200).map(|i| sides([1.0 + 0.009 * f64::from(i % 60), 1.0 - 0.009 * f64::from(i % 60)]));
         let mut cells: Vec<Sides> = wild.collect();
         cells.push(once(0.45));
         assert!(!screen(&cells, &Rule::default()).last().unwrap().clear);

@@ -28,7 +28,10 @@ pub(super) fn launch(
     measured: &mut [Measured],
     turns: &Turns,
 ) -> anyhow::Result<bool> {
-    let seconds: f64 = members.iter().map(|one| LAUNCHES * one.context.jobs.launch_seconds()).sum();
+    let seconds: f64 = members
+        .iter()
+        .map(|one| LAUNCHES * one.context.jobs.launch_seconds())
+        .sum();
     if !turns.has_room(seconds) {
         return Ok(false);
     }
