@@ -5,6 +5,7 @@
 //! [`turns`] gives each its seconds.
 
 mod measured;
+mod member;
 pub mod merge;
 pub mod prove;
 mod remaining;

@@ -5,28 +5,16 @@ use std::path::Path;
 use kilter_emit::decisions::{Decisions, Part};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
-use kilter_model::layout::Layout;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
-use kilter_search::context::Context;
 use kilter_search::verification::Medians;
 
 use super::measured::{Measured, measure};
+pub use super::member::Member;
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
 use super::remaining;
 use super::turns::Turns;
-use crate::Tuned;
-
-/// A layout that was tuned.
-pub struct Member<'a, 'c> {
-    /// The layout.
-    pub layout: Layout,
-    /// Its run.
-    pub context: &'a Context<'c>,
-    /// Result of the loop; from the proof on, the settings in force with the merged files.
-    pub tuned: Tuned,
-}
 
 /// Contents of the merged files.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use kilter_search::proof;
 use kilter_search::verification::show;
 
 use super::measured::{Measured, PHASE};
+use super::member::Member;
 use super::merge::Merged;
-use super::prove::Member;
 use super::turns::Turns;
 
 /// Launches of a layout: one that times a little, and one that counts messages.
