@@ -1,5 +1,5 @@
-//! Rules files as Kilter writes them, read by the library: version 2 with its column for requests, and what a release makes of it that
-//! does not know it. Seen by who waits for whom, not by times.
+//! Rules files as Kilter writes them, read by the library: version 2 with its column for requests, and what a release makes of that, and of JSON,
+//! that does not know it. Seen by who waits for whom, not by times.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,8 +71,12 @@ impl Library {
     }
 
     fn says_under(&self, rules: &Rules) -> String {
+        self.says_under_file(&rules.to_text())
+    }
+
+    fn says_under_file(&self, text: &str) -> String {
         let file = self.directory.path().join("rules.conf");
-        fs::write(&file, rules.to_text()).unwrap();
+        fs::write(&file, text).unwrap();
         self.says(&[("coll_tuned_dynamic_rules_filename", file.to_str().unwrap())])
     }
 }
@@ -86,6 +90,11 @@ fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
     let library = Library::new(&bin, "mpicc");
     assert_eq!(library.says_under(&pipelined(Some(1))), "waited");
     assert_eq!(library.says_under(&pipelined(None)), "returned");
+    // JSON is not read before 6.0, and nothing is said of it.
+    assert_eq!(
+        library.says_under_file(&pipelined(Some(1)).to_json().unwrap()),
+        "returned"
+    );
 }
 
 /// So no version 2 is ever written for it.

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 pub(crate) enum Mpi {
     /// Open MPI 4
     Openmpi,
+    /// Open MPI 4 over UCX
+    OpenmpiUcx,
     /// Open MPI 5
     #[value(name = "openmpi-5")]
     Openmpi5,
@@ -49,6 +51,7 @@ impl Mpi {
     pub(crate) const fn family(self) -> &'static Family {
         match self {
             Mpi::Openmpi => &OPENMPI,
+            Mpi::OpenmpiUcx => &OPENMPI_UCX,
             Mpi::Openmpi5 => &OPENMPI_5,
             Mpi::Mpich => &MPICH,
             Mpi::Intel => &INTEL,
@@ -82,6 +85,24 @@ static OPENMPI: Family = Family {
     ],
     parameter: &["--mca", "{name}", "{value}"],
     variable: &["-x", "{name}={value}"],
+};
+
+/// The same over UCX, which polls for its peers: with real-time priority a job of four hosts on two cores that takes one second takes up to twenty, or more.
+static OPENMPI_UCX: Family = Family {
+    name: "openmpi-ucx",
+    parameters: &[
+        ("plm", "rsh"),
+        ("plm_rsh_no_tree_spawn", "1"),
+        ("pml", "ucx"),
+        ("pml_ucx_tls", "any"),
+        ("pml_ucx_devices", "any"),
+        ("oob_tcp_if_include", "{interface}"),
+        ("mpi_yield_when_idle", "1"),
+        ("orte_tmpdir_base", "{tmp}"),
+    ],
+    environment: &[("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "{interface}")],
+    realtime_priority: None,
+    ..OPENMPI
 };
 
 /// Its run-time system is PRRTE, which has parameters of its own.

@@ -19,6 +19,9 @@ const REMEMBERED_STARTS: usize = 9;
 const GRACE_SHARE: f64 = 0.1;
 const GRACE_SECONDS: [f64; 2] = [3.0, 30.0];
 
+/// The only part of a command that names none.
+const VERIFICATION: &str = "verification";
+
 /// Start of the command.
 static BEGIN: OnceLock<Instant> = OnceLock::new();
 
@@ -48,6 +51,8 @@ pub struct Budget {
     /// End of a step that may spend only a share of the rest.
     stage_end_seconds: Cell<f64>,
     phases: RefCell<Vec<Phase>>,
+    /// Name of the part under way.
+    part: RefCell<String>,
     /// End of the part under way, in seconds.
     part_end_seconds: Cell<f64>,
     /// Reading of the clock when this budget began, in seconds.
@@ -83,6 +88,7 @@ impl Budget {
             reserved_seconds: Cell::new(0.0),
             stage_end_seconds: Cell::new(f64::INFINITY),
             phases: RefCell::default(),
+            part: RefCell::new(VERIFICATION.to_owned()),
             part_end_seconds: Cell::new(total_seconds),
             begin_seconds: Cell::new(0.0),
             starts: RefCell::default(),
@@ -167,9 +173,11 @@ impl Budget {
 
     fn part_until<T>(&self, (name, allotted_seconds): (&str, f64), end: f64, part: impl FnOnce() -> T) -> T {
         let begin = self.spent_seconds();
-        let outer = self.part_end_seconds.replace(end.min(self.total_seconds()));
+        let outer_end = self.part_end_seconds.replace(end.min(self.total_seconds()));
+        let outer = self.part.replace(name.to_owned());
         let result = part();
-        self.part_end_seconds.set(outer);
+        self.part.replace(outer);
+        self.part_end_seconds.set(outer_end);
         let used_seconds = self.spent_seconds() - begin;
         let mut phases = self.phases.borrow_mut();
         match phases.iter_mut().find(|phase| phase.name == name) {
@@ -184,6 +192,12 @@ impl Budget {
             }),
         }
         result
+    }
+
+    /// Name of the part under way, for messages.
+    #[must_use]
+    pub fn part(&self) -> String {
+        self.part.borrow().clone()
     }
 
     /// The parts so far.
@@ -297,7 +311,11 @@ mod tests {
         for seconds in [5.0, 7.0] {
             budget.phase("search", 40.0, || pass(&now, seconds));
         }
-        budget.phase("proof", 20.0, || pass(&now, 21.0));
+        budget.phase("proof", 20.0, || {
+            assert_eq!(budget.part(), "proof");
+            pass(&now, 21.0);
+        });
+        assert_eq!(budget.part(), "verification", "a check has no other");
         let told: Vec<(String, f64, f64)> = budget
             .phases()
             .into_iter()

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use kilter_bench::launch::capture::CaptureError;
 use kilter_bench::programs::Programs;
 use kilter_model::config::library::Library;
 use kilter_model::options::Options;
@@ -158,9 +159,23 @@ pub fn all(options: &Options) -> Facts {
             facts.add(machine, &library);
             facts.transports_printed = printed_by_transports(&library, &facts.carriers);
         }
-        Err(error) => facts.problem = problem("hosts", &error),
+        Err(error) => {
+            let hint = hint(options.hostfile.is_some() || options.place().several_nodes, &error);
+            facts.problem = problem("hosts", &format!("{error:#}{hint}"));
+        }
     }
     facts
+}
+
+/// A likely reason for a job that hangs on several hosts.
+fn hint(several_hosts: bool, error: &anyhow::Error) -> &'static str {
+    match error.downcast_ref::<CaptureError>() {
+        Some(CaptureError::TimedOut { .. }) if several_hosts => {
+            "; if it hangs, its library may try a network device that reaches no other host, such as docker0: name the right one \
+             (UCX_NET_DEVICES, --mca btl_tcp_if_include, FI_TCP_IFACE)"
+        }
+        _ => "",
+    }
 }
 
 /// Facts about the hosts of a job, which it reads itself. The load average is left out: a job before this one, perhaps of Kilter's own, is in it.
@@ -322,6 +337,17 @@ mod tests {
         let watched = found.moment.unwrap();
         assert_eq!((watched.busy, watched.stolen), (0.25, 0.25));
         assert_eq!(found.processes, [("a (b) make".to_owned(), 0.5)]);
+    }
+
+    #[test]
+    fn a_job_that_hangs_on_several_hosts_is_told_of_network_devices() {
+        let hangs = anyhow::Error::from(CaptureError::TimedOut {
+            command: "mpirun".to_owned(),
+            seconds: 40.0,
+        });
+        assert!(hint(true, &hangs).contains("UCX_NET_DEVICES"));
+        assert_eq!(hint(false, &hangs), "");
+        assert_eq!(hint(true, &anyhow::anyhow!("it printed nothing")), "");
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn place(host: &str, cpus: &str, round_trip_ns: u64) -> RankPlace {
 
 /// Two ranks on each of two hosts of two processors, all as it should be.
 fn fit() -> Facts {
-    Facts {
+    let mut facts = Facts {
         ranks: 4,
         hostfile: true,
         library: "MPICH 4.0.2".to_owned(),
@@ -82,7 +82,10 @@ fn fit() -> Facts {
         single_copy_said: vec!["xpmem".to_owned()],
         problem: None,
         remark: None,
-    }
+    };
+    network(&mut facts, "a", &[("eth0", [10, 0, 0, 1])]);
+    network(&mut facts, "b", &[("eth0", [10, 0, 0, 2])]);
+    facts
 }
 
 /// A control variable at its default.
@@ -119,6 +122,19 @@ fn set(facts: &mut Facts, host: &str, path: &str, text: &str) {
         .unwrap()
         .files
         .insert(path.to_owned(), text.to_owned());
+}
+
+/// Devices of a host with their addresses, each in a network of 256.
+fn network(facts: &mut Facts, host: &str, devices: &[(&str, [u8; 4])]) {
+    let (mut routes, mut addresses) = (String::new(), String::new());
+    for (name, [a, b, c, d]) in devices {
+        let hexadecimal = |address: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(address));
+        let (network, mask) = (hexadecimal([*a, *b, *c, 0]), hexadecimal([255, 255, 255, 0]));
+        let _ = writeln!(routes, "{name}\t{network}\t00000000\t0001\t0\t0\t0\t{mask}\t0\t0\t0");
+        let _ = writeln!(addresses, "   |-- {a}.{b}.{c}.{d}\n      /32 host LOCAL");
+    }
+    set(facts, host, "/proc/net/route", &routes);
+    set(facts, host, "/proc/net/fib_trie", &addresses);
 }
 
 fn job(facts: &mut Facts) -> &mut Machine {
@@ -415,6 +431,20 @@ fn cases() -> Vec<(&'static str, &'static str, Facts)> {
             }),
         ),
         ("fallback", "a library that says nothing", with(|f| f.carriers.clear())),
+        (
+            "networks",
+            "bridges of containers with one address, and TCP",
+            with(|f| {
+                f.carriers = ["ucx", "ucx/tcp"].map(str::to_owned).to_vec();
+                network(f, "a", &[("docker0", [172, 17, 0, 1]), ("eth0", [10, 0, 0, 1])]);
+                network(f, "b", &[("docker0", [172, 17, 0, 1]), ("eth0", [10, 0, 0, 2])]);
+            }),
+        ),
+        (
+            "networks",
+            "a host that does not tell its addresses",
+            with(|f| network(f, "a", &[])),
+        ),
         (
             "single-copy",
             "a mechanism that the library names and the hosts have",

@@ -196,6 +196,10 @@ fn what_slows_a_layout_in_the_proof_of_all_is_taken_out() {
         warnings.contains("it slows layout 2x2: reduce(n) @4096 takes "),
         "{warnings}"
     );
+    assert!(
+        warnings.contains("a further launch of each layout read the remaining files back"),
+        "{warnings}"
+    );
     let rules = std::fs::read_to_string(site.emitted().join("openmpi-coll-rules.conf")).unwrap();
     assert!(rules.contains("1 # collectives"), "{rules}");
 }

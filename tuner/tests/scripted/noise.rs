@@ -1,6 +1,7 @@
 //! Machines that are not quiet.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kilter_bench::launch::scripted::Noise;
@@ -63,7 +64,37 @@ fn what_was_void_at_first_is_timed_later() {
     assert_eq!(unreached, ["allreduce(n) @4096"]);
 }
 
-/// The same with a fixed number of launches, in which nothing is screened: the cell was missing from the report.
+/// Reduce of 4 and 8 MiB takes a third of its bound: two launches of the screening would say the same as one. The violated cell is found as ever.
+#[test]
+fn what_is_far_below_its_bound_is_screened_once() {
+    let asked = Rc::new(RefCell::new(BTreeMap::<u64, usize>::new()));
+    let seen = Rc::clone(&asked);
+    let library = ScriptedLibrary::new()
+        .slower(3_000.0)
+        .cost("reduce", |call, usual| match call.bytes {
+            4096 => 4.0 * usual,
+            4_194_304.. => usual / 3.0,
+            _ => usual,
+        })
+        .voids(move |call| {
+            if call.item.starts_with("reduce(n) @") {
+                *seen.borrow_mut().entry(call.bytes).or_default() += 1;
+            }
+            false
+        });
+    let run = tune(
+        library,
+        "--guidelines GL8 --sizes 1..8MiB:x2 --only parameters --budget 7200",
+    );
+    let cell = |bytes: u64| run.report.cells.iter().find(|cell| cell.bytes == bytes).unwrap();
+    assert_eq!(cell(4096).before.verdict, Outcome::Violated);
+    let asked = asked.borrow();
+    let (near, far) = (asked[&(1 << 20)], asked[&(1 << 23)]);
+    assert_eq!(far + 1, near, "{asked:?}");
+    assert_eq!(cell(1 << 23).before.verdict, Outcome::Holds);
+}
+
+/// What is void at first, with a fixed number of launches, in which nothing is screened: the cell was missing from the report.
 #[test]
 fn what_was_void_at_first_is_timed_later_in_a_fixed_design_too() {
     let asked = Cell::new(0);

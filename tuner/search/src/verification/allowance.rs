@@ -57,11 +57,6 @@ impl Limit {
         (self.seconds - spent).max(0.0)
     }
 
-    /// Seconds left of the whole budget.
-    pub(super) fn whole_left(&self, spent: f64) -> f64 {
-        (self.total - spent).max(0.0)
-    }
-
     /// Seconds left if nothing is violated.
     pub(super) fn most_left(&self, spent: f64) -> f64 {
         let end = if self.goes_on { self.total } else { self.seconds };

@@ -142,7 +142,7 @@ impl Work<'_, '_> {
             };
             let price = self.pace() * self.launch_price(&subjects);
             // A first look needs its launches, whatever the estimate says, as far as the whole budget has them.
-            let has_time = self.limit.whole_left(self.jobs.budget.spent_seconds()) > price;
+            let has_time = self.jobs.budget.left_seconds() > price;
             let needs_more =
                 self.verification.launches < MIN_LAUNCHES && has_time && (made > 0 || self.left_seconds() > 0.0);
             if !is_fixed && !needs_more && self.left_seconds() < price {

@@ -10,8 +10,10 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 
 use super::Verification;
+use super::cells::Cells;
 use super::launches::{Timed, launch};
 use super::learnt::{Aim, Learnt};
+use super::second_launch::{self, First};
 use crate::context::{Facts, Jobs};
 
 /// Repetitions where there is nothing to predict.
@@ -35,6 +37,10 @@ pub(super) struct FirstPass {
     pub(super) learnt: Learnt,
     /// True if cells that it finds clear need no more launches.
     pub(super) screened: bool,
+    /// Launches of the screening so far.
+    launches: usize,
+    /// The first of them.
+    first: BTreeMap<Subject, First>,
 }
 
 /// The pass that fits the options: a screening of all subjects, unless predictors or a fixed design were asked for, or times are exact.
@@ -66,39 +72,22 @@ pub(super) fn first_pass(
         &format!("{label}: screening in {SCREENING_LAUNCHES} launches"),
         (SCREENING_LAUNCHES * subjects.len()) as u64,
     );
-    for number in 0..SCREENING_LAUNCHES {
-        if number > 0 && jobs.budget.spent_seconds() >= limit_seconds {
-            jobs.progress.warn(
-                "the time of the first verification ended before all cells were screened twice, so that violations cannot be told from \
-                 noise; raise --budget",
-            );
-            break;
-        }
-        pass.screen(
-            jobs,
-            (label, setup),
-            number,
-            (subjects, SCREENING.seconds),
-            verification,
-        )?;
+    let seconds = SCREENING.seconds;
+    pass.screen(jobs, (label, setup), (subjects, seconds), verification)?;
+    if jobs.budget.spent_seconds() < limit_seconds {
+        let limited = (&mut *verification, limit_seconds);
+        pass.screen_again(jobs, (label, setup), (plan, subjects), limited)?;
+    } else {
+        jobs.progress.warn(&format!(
+            "the time of the {} ended before all cells were screened twice, so that violations cannot be told from noise; raise --budget",
+            jobs.budget.part()
+        ));
     }
     let about = (label, plan, subjects);
-    pass.once_more(
-        jobs,
-        about,
-        SCREENING.seconds,
-        (verification, limit_seconds),
-        |pass, more| {
-            let number = SCREENING_LAUNCHES + more.number - 1;
-            pass.screen(
-                jobs,
-                (label, setup),
-                number,
-                (more.subjects, more.seconds),
-                more.verification,
-            )
-        },
-    )?;
+    let limited = (verification, limit_seconds);
+    pass.once_more(jobs, about, seconds, limited, |pass, more| {
+        pass.screen(jobs, (label, setup), (more.subjects, more.seconds), more.verification)
+    })?;
     pass.repeat(jobs, &BTreeMap::new());
     facts.set_predicted(pass.repetitions.clone());
     facts.learn_costs(pass.learnt.costs(&pass.repetitions));
@@ -160,15 +149,45 @@ impl FirstPass {
         Ok(())
     }
 
+    /// The second launch of the screening: of what the first one leaves open ([`mod@second_launch`]), and one more of what seemed settled by it where
+    /// launches turn out to vary too much for that.
+    fn screen_again(
+        &mut self,
+        jobs: &Jobs<'_>,
+        (label, setup): (&str, &Setup),
+        (plan, subjects): (&Plan, &BTreeSet<Subject>),
+        (verification, limit_seconds): (&mut Verification, f64),
+    ) -> anyhow::Result<()> {
+        let cells = |pass: &FirstPass| Cells::new(plan, &pass.timed, jobs.site.options.effect_floor);
+        let second = second_launch::subjects(&cells(self), &self.first, subjects);
+        let once = subjects.len() - second.len();
+        if once > 0 {
+            jobs.progress.lengthen((subjects.len() + second.len()) as u64);
+            jobs.progress.note(&format!(
+                "{label}: {once} of {} items need no second launch: each repetition of their cells takes half of the bound or less",
+                subjects.len()
+            ));
+        }
+        self.screen(jobs, (label, setup), (&second, SCREENING.seconds), verification)?;
+        let open = second_launch::unsettled(&cells(self), &self.timed, subjects, &jobs.site.rule(0.0));
+        if open.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
+            return Ok(());
+        }
+        let text = format!("{label}: {} items once more, since launches vary much", open.len());
+        jobs.progress.phase(&text, open.len() as u64);
+        self.screen(jobs, (label, setup), (&open, SCREENING.seconds), verification)
+    }
+
     /// One launch of the screening, with so many seconds for the repetitions of an item.
     fn screen(
         &mut self,
         jobs: &Jobs<'_>,
         (label, setup): (&str, &Setup),
-        number: usize,
         (subjects, seconds): (&BTreeSet<Subject>, f64),
         verification: &mut Verification,
     ) -> anyhow::Result<()> {
+        let number = self.launches;
+        self.launches += 1;
         let name = format!("{label}/screen/{number}");
         let rule = Repetitions {
             seconds: seconds.min(jobs.site.options.repetitions.seconds),
@@ -180,6 +199,19 @@ impl FirstPass {
             .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
         for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
             self.learnt.add(block, outcome);
+        }
+        if number == 0 {
+            let costs = self.learnt.costs(&BTreeMap::new());
+            let items = launched.blocks.iter().zip(&launched.outcomes);
+            let items = items.flat_map(|(block, outcome)| block.items.iter().map(move |item| (item, outcome)));
+            self.first.extend(items.filter_map(|(item, outcome)| {
+                let subject = Subject::of(item)?;
+                let first = First {
+                    repetitions: outcome.samples.get(&item.id)?.seconds.clone(),
+                    cost_seconds: costs.get(&subject)?.screening_seconds,
+                };
+                Some((subject, first))
+            }));
         }
         Ok(())
     }

@@ -52,6 +52,20 @@ impl Timed {
         self.medians.entry(subject).or_default().insert(launch, seconds);
     }
 
+    /// Forgets a subject.
+    #[cfg(test)]
+    pub(super) fn remove(&mut self, subject: &Subject) {
+        self.medians.remove(subject);
+    }
+
+    /// Forgets a subject's median of one launch.
+    #[cfg(test)]
+    pub(super) fn remove_from(&mut self, subject: &Subject, launch: usize) {
+        if let Some(medians) = self.medians.get_mut(subject) {
+            medians.remove(&launch);
+        }
+    }
+
     /// Number of timed subjects.
     pub(super) fn len(&self) -> usize {
         self.medians.len()

@@ -229,8 +229,10 @@ impl Seen {
         let items = || self.items.values();
         let within = mean(items().flat_map(|item| item.within.iter().copied()));
         let repetitions = mean(items().flat_map(|item| item.repetitions.iter().copied()));
-        let launches = items().map(|item| item.medians.len()).min().unwrap_or(0);
-        let count = self.items.len();
+        // What one launch showed far below its bound says nothing of how launches differ.
+        let repeated = || items().filter(|item| item.medians.len() > 1);
+        let launches = repeated().map(|item| item.medians.len()).min().unwrap_or(0);
+        let count = repeated().count();
         let freedom = (launches.saturating_sub(1) * count.saturating_sub(1)) as f64;
         if freedom == 0.0 {
             return Components {
@@ -240,7 +242,7 @@ impl Seen {
             };
         }
         // Two-way: what remains when every item and every launch have their own level.
-        let rows: Vec<Vec<f64>> = items()
+        let rows: Vec<Vec<f64>> = repeated()
             .map(|item| {
                 item.medians[..launches]
                     .iter()
@@ -370,6 +372,21 @@ mod tests {
             "one that lies at the floor needs all: {}",
             at(0.0, 0.9)
         );
+    }
+
+    #[test]
+    fn what_was_in_one_launch_alone_leaves_the_variance_of_the_others() {
+        let mut both = learnt(0.1, 0.05);
+        let before = both.blocks["bcast@8"].components();
+        assert!(before.freedom > 0.0 && before.between > 0.0, "{before:?}");
+        let far = Subject {
+            text: "far below".to_owned(),
+            ..subjects()[0].clone()
+        };
+        let seen = both.blocks.get_mut("bcast@8").unwrap();
+        seen.items.entry(far.item_id()).or_default().medians.push(1.0);
+        let after = seen.components();
+        assert_eq!((after.freedom, after.between), (before.freedom, before.between));
     }
 
     #[test]

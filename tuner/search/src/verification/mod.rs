@@ -1,11 +1,12 @@
 //! One verification: all cells are screened in a cheap pass, those that can be violated are confirmed in fresh launches, the dearest
 //! first, until all are decided or the seconds end.
 //!
-//! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`learnt`] draws costs and repetitions
+//! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`mod@second_launch`] says what needs two of
+//! them, [`learnt`] draws costs and repetitions
 //! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
 //! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, as far as
-//! [`within_reach`] says, and [`in_turn`] looks once more at what seems slower there.
+//! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, and [`mod@shown`] launches files without judging.
 
 mod admission;
 mod allowance;
@@ -18,6 +19,8 @@ mod launches;
 mod learnt;
 mod pacing;
 mod screened;
+mod second_launch;
+mod shown;
 mod side_by_side;
 mod telling;
 mod weights;
@@ -42,6 +45,7 @@ pub use in_turn::{InTurn, measure_in_turn};
 use launches::{Timed, launch};
 pub use learnt::FEWEST;
 use screened::Screening;
+pub use shown::show;
 use side_by_side::Beside;
 pub use side_by_side::{Reached, UNTOUCHED, prove};
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::plan::{PlannedCell, Subject};
+use kilter_render::format::count;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::screening::{Expected, Screened, Sides, deviation_of, screen};
 use kilter_stats::verdict::{Comparison, Outcome};
@@ -173,17 +174,23 @@ impl Screening {
                 left_medians: sides.left.clone(),
                 right_medians: sides.right.clone(),
             },
-            note: Some(if clear && self.is_doubtful {
-                format!(
-                    "clear in the {} launches of the screening, which are too few where launches depend on each other",
-                    sides.left.len()
-                )
-            } else if clear {
-                format!("clear in the {} launches of the screening", sides.left.len())
-            } else {
-                format!("screened in {} launches, not confirmed", sides.left.len())
-            }),
+            note: Some(note(sides.left.len(), clear, self.is_doubtful)),
         })
+    }
+}
+
+/// Words on a cell that no launch confirmed.
+fn note(launches: usize, clear: bool, doubtful: bool) -> String {
+    let (these, are) = match launches {
+        1 => ("first launch".to_owned(), "is too little"),
+        _ => (format!("{launches} launches"), "are too few"),
+    };
+    match (clear, doubtful) {
+        (true, true) => {
+            format!("clear in the {these} of the screening, which {are} where launches depend on each other")
+        }
+        (true, false) => format!("clear in the {these} of the screening"),
+        (false, _) => format!("screened in {}, not confirmed", count(launches, "launch")),
     }
 }
 
@@ -307,6 +314,18 @@ mod tests {
                 .count(),
             1
         );
+    }
+
+    #[test]
+    fn a_note_says_how_many_launches_there_were() {
+        assert_eq!(note(1, true, false), "clear in the first launch of the screening");
+        assert_eq!(note(2, true, false), "clear in the 2 launches of the screening");
+        assert_eq!(
+            note(1, true, true),
+            "clear in the first launch of the screening, which is too little where launches depend on each other"
+        );
+        assert_eq!(note(1, false, false), "screened in 1 launch, not confirmed");
+        assert_eq!(note(2, false, true), "screened in 2 launches, not confirmed");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::carriers;
 pub(super) const DEVICES: [&str; 2] = ["/sys/class/infiniband", "/sys/class/cxi"];
 
 /// Transports over the sockets of the kernel, by the last word of their names.
-const SOCKETS: [&str; 4] = ["tcp", "net", "sockets", "udp"];
+pub(super) const SOCKETS: [&str; 4] = ["tcp", "net", "sockets", "udp"];
 
 pub(super) const CHECK: Check = Check {
     id: "fallback",

@@ -16,6 +16,7 @@ mod library;
 mod load;
 mod malloc;
 mod memory;
+mod networks;
 mod printed;
 mod single_copy;
 mod smt;
@@ -49,6 +50,7 @@ pub static CHECKS: &[Check] = &[
     clocks::CHECK,
     transport::CHECK,
     fallback::CHECK,
+    networks::CHECK,
     single_copy::CHECK,
     description::CHECK,
     printed::CHECK,
@@ -81,6 +83,8 @@ pub static FILES: &[&str] = &[
     caches::SIZES[3],
     fallback::DEVICES[0],
     fallback::DEVICES[1],
+    networks::ROUTES,
+    networks::ADDRESSES,
     single_copy::SCOPE,
     crate::carriers::devices::DIRECTORY,
 ];

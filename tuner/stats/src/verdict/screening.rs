@@ -1,6 +1,6 @@
 //! The screening: one cheap pass that says which cells can be violated at all, and which of them to look at first.
 //!
-//! Every cell is measured in a few launches (two by default) of a few repetitions. What is learnt decides where fresh launches go,
+//! Every cell is measured in two launches of a few repetitions, or in one that shows it far below its bound. What is learnt decides where fresh launches go,
 //! and **these launches take no part in the confirmation**: the choice of what is tested is independent of the data it is tested on.
 //! So the correction for multiple tests runs over the cells that are confirmed, and the probability of a false violation
 //! stays at alpha, whatever the screening chose.
@@ -12,6 +12,10 @@
 //! * **clear**: the ratio is below the bound beyond doubt; the upper end of the one-sided 99 % interval lies within the floor.
 //!   Such a cell *holds*, and costs nothing more.
 //! * **open**: everything else. It can be violated.
+//!
+//! A cell of which each repetition takes half of each of its bound's or less in the first launch ([`FAR_BELOW`]) gets no second one, as long as enough
+//! other cells get it to say how much launches vary ([`second_launch`]). It is clear by the same interval, for one launch. A violated cell is lost
+//! only if one launch halves its ratio: where log ratios vary by 0.2, once in ten thousand, and where they vary by 0.3, the interval is wider than that half.
 //!
 //! Open cells are confirmed in the order of what launches can show of them: violations first, in the order of the seconds that a fix may save,
 //! as the optimist reads the screening (one standard error up), for each second of measuring.
@@ -26,6 +30,13 @@ use crate::sample::Sample;
 /// Launches of a screening.
 pub const SCREENING_LAUNCHES: usize = 2;
 
+/// Left over right at which one launch is enough. Usual noise between launches does not halve a ratio, and noise within one does not halve that of
+/// the slowest repetition to the fastest one.
+pub const FAR_BELOW: f64 = 0.5;
+
+/// Cells in a second launch without which everything gets one: the spread between launches is estimated from these.
+pub const FEWEST_TWICE: usize = 20;
+
 /// Confidence, one-sided, at which a cell is clear. Stricter than the 95 % of a confirmation, since the spread is not the cell's own.
 const CONFIDENCE: f64 = 0.99;
 
@@ -33,7 +44,7 @@ const CONFIDENCE: f64 = 0.99;
 const POOLED_SHARE: f64 = 0.9;
 const POOLED_DEVIATIONS: f64 = 1.645;
 
-/// The sides of a cell in the launches of a screening: the same launches, in one order, in seconds.
+/// The sides of a cell: their medians in the same launches of a screening, in one order, or their repetitions in one launch; in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sides {
     /// The side that should not be slower.
@@ -122,8 +133,20 @@ impl Screened {
     }
 }
 
-/// Looks at the cells of a run together. A cell without a launch, or with one launch alone, is open. Noise of the clock
-/// ([`Rule::noise_seconds`]) counts as everywhere.
+/// The cells that need a second launch by their repetitions in the first one, in their order. A cell without a repetition needs it.
+#[must_use]
+pub fn second_launch(first: &[Sides]) -> Vec<bool> {
+    let needed: Vec<bool> = first.iter().map(|sides| !sides.is_far_below()).collect();
+    let measured = first.iter().zip(&needed);
+    let twice = measured.filter(|(sides, needed)| **needed && !sides.left.is_empty());
+    if twice.count() < FEWEST_TWICE {
+        return vec![true; first.len()];
+    }
+    needed
+}
+
+/// Looks at the cells of a run together. A cell without a launch is open, and so is one with a single launch unless that shows it far below its
+/// bound. Noise of the clock ([`Rule::noise_seconds`]) counts as everywhere.
 #[must_use]
 pub fn screen(cells: &[Sides], rule: &Rule) -> Vec<Screened> {
     let logs: Vec<Vec<f64>> = cells.iter().map(Sides::log_ratios).collect();
@@ -151,8 +174,9 @@ fn one(sides: &Sides, logs: &[f64], spread: &Spread, rule: &Rule) -> Screened {
     let upper = (mean + spread.quantile * error).exp();
     // A spread that nothing is known of excludes nothing.
     let known = !logs.is_empty() && spread.freedom > 0;
+    let is_enough = logs.len() > 1 || sides.is_far_below();
     Screened {
-        clear: known && upper <= 1.0 + rule.floor_fraction(right),
+        clear: known && is_enough && upper <= 1.0 + rule.floor_fraction(right),
         ratio: mean.exp(),
         upper: if known { upper } else { f64::INFINITY },
         p: if known { spread.p(mean / error) } else { 1.0 },
@@ -200,6 +224,16 @@ impl Spread {
 }
 
 impl Sides {
+    /// True if each time of the left side is [`FAR_BELOW`] of each time of the right one or less. Nothing measured is not far below.
+    #[must_use]
+    pub fn is_far_below(&self) -> bool {
+        let slowest = self.left.iter().copied().reduce(f64::max);
+        let fastest = self.right.iter().copied().reduce(f64::min);
+        slowest
+            .zip(fastest)
+            .is_some_and(|(slowest, fastest)| slowest <= FAR_BELOW * fastest)
+    }
+
     fn log_ratios(&self) -> Vec<f64> {
         let log = |seconds: &f64| seconds.max(SHORTEST_SECONDS).ln();
         let both = self.left.iter().zip(&self.right);
@@ -253,6 +287,54 @@ mod tests {
         assert!(!wild.clear, "{wild:?}");
         let steady = among_many(sides([0.66, 0.67]));
         assert!(steady.clear, "{steady:?}");
+    }
+
+    /// One launch in which the left side takes this ratio.
+    fn once(ratio: f64) -> Sides {
+        Sides {
+            left: vec![ratio * 1e-5],
+            right: vec![1e-5],
+        }
+    }
+
+    #[test]
+    fn one_launch_is_enough_far_below_the_bound_and_nowhere_else() {
+        assert!(among_many(once(0.5)).clear);
+        assert!(!among_many(once(0.55)).clear, "two launches would do");
+        assert!(among_many(sides([0.55, 0.55])).clear);
+        // Where launches vary by 0.4, half of the bound excludes nothing.
+        let wild = (0..200).map(|i| sides([1.0 + 0.009 * f64::from(i % 60), 1.0 - 0.009 * f64::from(i % 60)]));
+        let mut cells: Vec<Sides> = wild.collect();
+        cells.push(once(0.45));
+        assert!(!screen(&cells, &Rule::default()).last().unwrap().clear);
+    }
+
+    #[test]
+    fn a_second_launch_goes_to_what_is_not_far_below_its_bound() {
+        let near = vec![once(0.9); FEWEST_TWICE];
+        let with = |more: &[Sides]| second_launch(&[&near[..], more].concat())[FEWEST_TWICE..].to_vec();
+        let nothing = Sides {
+            left: Vec::new(),
+            right: Vec::new(),
+        };
+        assert_eq!(
+            with(&[once(0.5), once(0.51), once(3.0), nothing.clone()]),
+            [false, true, true, true]
+        );
+        assert_eq!(second_launch(&near), vec![true; FEWEST_TWICE]);
+        // What disturbs some repetitions moves the median, and not all of them.
+        let disturbed = Sides {
+            left: vec![1e-6, 1e-6, 7e-6],
+            right: vec![9e-6, 9e-6, 3e-6],
+        };
+        let apart = Sides {
+            left: vec![1e-6, 1e-6, 1.5e-6],
+            ..disturbed.clone()
+        };
+        assert_eq!(with(&[disturbed, apart]), [true, false]);
+        // Too few would be left to know the spread, and what was not timed says nothing of it.
+        let few = [&near[1..], &[nothing, once(0.1)]].concat();
+        assert_eq!(second_launch(&few), vec![true; FEWEST_TWICE + 1]);
     }
 
     #[test]

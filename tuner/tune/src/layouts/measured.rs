@@ -8,8 +8,8 @@ use kilter_model::plan::Subject;
 use kilter_search::reproducibility;
 use kilter_search::verification::{self, Medians, Reached, Verification};
 
+use super::member::Member;
 use super::merge::Merged;
-use super::prove::Member;
 use crate::spoilt::spoilt;
 
 /// A layout, measured on the merged files.
@@ -87,4 +87,4 @@ pub(super) fn measure(
 }
 
 /// Name of the part of the command's time.
-const PHASE: &str = "proof of the files of all layouts";
+pub(super) const PHASE: &str = "proof of the files of all layouts";

@@ -5,27 +5,16 @@ use std::path::Path;
 use kilter_emit::decisions::{Decisions, Part};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
-use kilter_model::layout::Layout;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
-use kilter_search::context::Context;
 use kilter_search::verification::Medians;
 
 use super::measured::{Measured, measure};
+pub use super::member::Member;
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
+use super::remaining;
 use super::turns::Turns;
-use crate::Tuned;
-
-/// A layout that was tuned.
-pub struct Member<'a, 'c> {
-    /// The layout.
-    pub layout: Layout,
-    /// Its run.
-    pub context: &'a Context<'c>,
-    /// Result of the loop; from the proof on, the settings in force with the merged files.
-    pub tuned: Tuned,
-}
 
 /// Contents of the merged files.
 #[derive(Debug)]
@@ -109,7 +98,10 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         emitted = if merged.is_empty() {
             None
         } else {
-            Some(write(members, &merged, directory)?)
+            let written = write(members, &merged, directory)?;
+            let is_launched = remaining::launch(members, (&merged, &written), &mut measured, turns)?;
+            say_what_is_left(members, is_launched);
+            Some(written)
         };
     }
     match &emitted {
@@ -124,8 +116,22 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
     Ok(Proven { merged, emitted })
 }
 
+/// Warns that something was taken out, and says what is known of the rest.
+fn say_what_is_left(members: &[Member<'_, '_>], is_launched: bool) {
+    let shown = if is_launched {
+        "a further launch of each layout read the remaining files back"
+    } else {
+        "the budget had no seconds to launch the remaining files"
+    };
+    for member in members {
+        member.context.progress.warn(&format!(
+            "what slowed a layout was taken out of the files of all layouts, as told with each part; what is left was proven together with it, and {shown}"
+        ));
+    }
+}
+
 /// Takes out what slows a layout, whoever chose it; true if there is anything. The seconds that would prove the rest by itself are spent: it was proven
-/// together with what is taken out, and that is said.
+/// together with what is taken out.
 fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merged, measured: &mut [Measured]) -> bool {
     let Some(Member { context, .. }) = members.first() else {
         return false;
@@ -144,9 +150,6 @@ fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merg
     for (member, measured) in members.iter().zip(measured) {
         let (gone, left) = (gone.deployment(member.layout), merged.deployment(member.layout));
         measured.forget(&gone, &left, library);
-        member.context.progress.warn(
-            "what slowed a layout was taken out of the files of all layouts, as told with each part; what is left was proven together with it",
-        );
     }
     true
 }

@@ -28,6 +28,12 @@ impl Turns {
         self.begin(budget, waiting, 0.0);
     }
 
+    /// True if so many further seconds are left.
+    #[must_use]
+    pub fn has_room(&self, seconds: f64) -> bool {
+        self.all.left_seconds() > seconds
+    }
+
     fn begin(&self, budget: &Budget, waiting: usize, kept_seconds: f64) {
         let left = (self.all.left_seconds() - kept_seconds).max(0.0);
         budget.restart(left / waiting.max(1) as f64);
@@ -61,11 +67,13 @@ mod tests {
         turns.to_tune(&own[2], 1);
         assert_eq!(own[2].left_seconds(), 200.0);
         pass(210.0);
+        assert!(turns.has_room(109.0) && !turns.has_room(111.0));
         for (waiting, budget) in [3, 2, 1].into_iter().zip(&own) {
             turns.to_verify(budget, waiting);
             assert!((budget.left_seconds() - 110.0 / 3.0).abs() < 1e-9, "{waiting}");
             pass(110.0 / 3.0);
         }
+        assert!(!turns.has_room(1.0), "all is spent");
         turns.to_verify(&own[0], 1);
         assert!(own[0].left_seconds() < 1e-9);
     }
