@@ -88,7 +88,7 @@ mod tests {
             class: 12,
             implementation: implementation.to_owned(),
             calls,
-            counted_ns: 2_000 * calls,
+            counted_ns: 1_000_000_000 * calls * 1_000,
             median_ns: 1_900,
             is_settled: implementation != "default",
             jobs: 3,
@@ -127,7 +127,7 @@ mod tests {
         let all =
             rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view ORDER BY ranks");
         let when = "2027-01-15T08:00:00Z".to_owned();
-        let row = |ranks| (ranks, "default".to_owned(), 4096, 8191, 2e-6, when.clone());
+        let row = |ranks| (ranks, "default".to_owned(), 4096, 8191, 1_000.0, when.clone());
         assert_eq!(all, [row(7), row(8)]);
         // Twice the same: none of it is there.
         assert!(
