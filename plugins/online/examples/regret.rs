@@ -1,7 +1,7 @@
-//! Goes through thousands of scripted jobs of online selection, and prints what `docs/results/online/scripted.txt` keeps.
+//! Goes through thousands of scripted jobs of online selection, and prints what `docs/results/regret/scripted.txt` keeps.
 //!
 //! ```text
-//! cargo run --release -p kilter-online --example regret -- 1000 > docs/results/online/scripted.txt
+//! cargo run --release -p kilter-online --example regret -- 1000 > docs/results/regret/scripted.txt
 //! ```
 
 #[path = "../tests/scripted/mod.rs"]

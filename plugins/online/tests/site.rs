@@ -81,6 +81,19 @@ fn a_settled_site_neither_times_nor_sends_until_it_looks_again() {
 }
 
 #[test]
+fn an_arm_that_takes_next_to_nothing_may_take_twice_as_much() {
+    let mut site = Site::new(&Settings::default(), 2, None);
+    let (mut given, mut calls) = (Vec::new(), 0);
+    for _ in 0..5_000 {
+        calls += 1;
+        call(&mut site, &mut given, |arm| {
+            Some(if arm == 0 { 1_000_000 } else { 990 + calls })
+        });
+    }
+    assert_eq!((site.learnt().settled, site.spent().restarts), (Some(1), 0));
+}
+
+#[test]
 fn an_arm_that_is_never_legal_is_given_up() {
     let mut site = Site::new(&Settings::default(), 3, None);
     drive(&mut site, 2_000, |arm| if arm == 1 { None } else { fast(arm) });

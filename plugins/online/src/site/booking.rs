@@ -8,6 +8,9 @@ use crate::site::{Aim, Site};
 /// Calls that a ratio or a level of an epoch needs.
 pub(super) const ENOUGH: u64 = 4;
 
+/// An arm that takes next to nothing beside the default has not changed for this much of the default's time.
+const LEAST_CHANGE_PERMILLE: u64 = 50;
+
 /// What an epoch says against what was chosen.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Doubt {
@@ -81,7 +84,7 @@ impl Site {
         {
             let high = self.ratios.map_or(1000, |ratios| ratios.high());
             // An arm that was a third faster has changed long before it is slower than the default.
-            let most = high.max(1000).min(high + high / 4);
+            let most = high.max(1000).min(high + (high / 4).max(LEAST_CHANGE_PERMILLE));
             doubt.of_incumbent = permille(batch.median, default.median) > most;
         }
         doubt

@@ -124,10 +124,11 @@ mod tests {
                 .unwrap();
             rows.map(Result::unwrap).collect()
         };
-        let all =
-            rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view ORDER BY ranks");
+        let all = rows(
+            "SELECT ranks, implementation, bytes, to_bytes, round(seconds * 1e9), started FROM learnt_view ORDER BY ranks",
+        );
         let when = "2027-01-15T08:00:00Z".to_owned();
-        let row = |ranks| (ranks, "default".to_owned(), 4096, 8191, 2e-6, when.clone());
+        let row = |ranks| (ranks, "default".to_owned(), 4096, 8191, 2_000.0, when.clone());
         assert_eq!(all, [row(7), row(8)]);
         // Twice the same: none of it is there.
         assert!(
@@ -136,7 +137,9 @@ mod tests {
                 .is_err()
         );
         assert_eq!(
-            rows("SELECT ranks, implementation, bytes, to_bytes, seconds, started FROM learnt_view WHERE ranks = 9"),
+            rows(
+                "SELECT ranks, implementation, bytes, to_bytes, round(seconds * 1e9), started FROM learnt_view WHERE ranks = 9"
+            ),
             []
         );
     }
