@@ -25,9 +25,7 @@ fn candidates(key: Key, state: &State) -> Vec<Rc<Action>> {
     let ruled = state.table.within(key.collective, from, to).cloned();
     let mut actions: Vec<Rc<Action>> = Vec::new();
     for action in ruled.chain(state.rules.tried()) {
-        let is_there = |known: &Rc<Action>| {
-            std::ptr::eq(known.implementation, action.implementation) && known.parameters == action.parameters
-        };
+        let is_there = |known: &Rc<Action>| known.is_same(&action);
         let is_legal =
             key.admits(action.implementation, (state.size, state.one_node)) && state.may_run(action.implementation);
         if is_legal && !actions.iter().any(is_there) {
@@ -52,25 +50,31 @@ unsafe fn site<F: Function, N: Number, D: Number>(
     let place = match online.find(key) {
         Some(found) => found,
         // SAFETY: by this function's contract.
-        None => unsafe { made((state, online), started, key) },
+        None => unsafe { made((state, online), started, (key, bytes)) },
     };
     place.map(|place| (place, bytes))
 }
 
-/// A new site; `None` where there is nothing to try, or where the communicator is not ready for it yet.
+/// A new site, for a call of so many bytes; `None` where there is nothing to try, or where the communicator is not ready for it yet.
 ///
 /// # Safety
 /// As for [`site`].
 #[cold]
-unsafe fn made((state, online): (&State, &Online), started: &'static Started, key: Key) -> Option<Rc<Place>> {
+unsafe fn made(
+    (state, online): (&State, &Online),
+    started: &'static Started,
+    (key, bytes): (Key, u64),
+) -> Option<Rc<Place>> {
     let actions = candidates(key, state);
+    let rule = state.table.lookup(key.collective, bytes);
+    let of_rule = rule.and_then(|rule| actions.iter().position(|action| action.is_same(rule)));
     // SAFETY: by this function's contract; the private communicator has the same ranks in the same order.
     unsafe {
         if actions.is_empty() {
-            return online.add(key, actions, None);
+            return online.add(key, (actions, None), None);
         }
         let private = state.private(started)?;
-        online.add(key, actions, Some((private, state.rank == 0)))
+        online.add(key, (actions, of_rule), Some((private, state.rank == 0)))
     }
 }
 

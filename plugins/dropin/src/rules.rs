@@ -59,6 +59,11 @@ pub(crate) struct Action {
 }
 
 impl Action {
+    /// True if both run the same with the same parameters.
+    pub(crate) fn is_same(&self, other: &Action) -> bool {
+        std::ptr::eq(self.implementation, other.implementation) && self.parameters == other.parameters
+    }
+
     /// Its row's id with the values of its parameters, as `kilter verify-algorithms --only` takes it.
     pub(crate) fn text(&self) -> String {
         let values: Vec<String> = self.parameters.iter().map(u64::to_string).collect();

@@ -33,6 +33,8 @@ pub struct Site {
     untimed: u64,
     aim: Aim,
     incumbent: u16,
+    /// The incumbent is one that the site's profile states, and no look has spoken against it.
+    is_trusted: bool,
     /// The default's time for a call, as last measured.
     default_ns: Option<u64>,
     /// Its medians by epoch.
@@ -87,6 +89,7 @@ impl Site {
             untimed: 0,
             aim: Aim::Explore(Exploration::new(arms)),
             incumbent: 0,
+            is_trusted: false,
             default_ns: None,
             levels: None,
             ratios: None,
@@ -109,6 +112,18 @@ impl Site {
             site.begin_with(known);
         }
         site
+    }
+
+    /// The site, beginning with an arm that a profile states, unless more is known: somebody measured it and deployed it, so that nothing is laid aside for
+    /// its getting slow. Looks that speak against it take that back.
+    #[must_use]
+    pub fn trusting(mut self, arm: Arm) -> Site {
+        if self.incumbent == 0 && self.epochs == 0 && (1..self.records.len()).contains(&usize::from(arm.0)) {
+            self.incumbent = arm.0;
+            self.is_trusted = true;
+            self.watch(FIRST_OF_KNOWN);
+        }
+        self
     }
 
     /// What the next call does. Called once for each call, in order, on every rank.
@@ -198,6 +213,7 @@ impl Site {
                         interval.saturating_mul(2)
                     };
                     self.doubts = 0;
+                    self.remember(&epoch);
                     self.watch(next);
                 }
             }
@@ -302,6 +318,16 @@ impl Site {
         }
     }
 
+    /// A look at what was begun with unmeasured says what it is compared with from then on.
+    fn remember(&mut self, epoch: &Epoch) {
+        if self.ratios.is_none()
+            && let (Some(own), Some(default)) = (epoch.batch(self.incumbent), epoch.batch(0))
+        {
+            self.ratios = Span::with(None, permille(own.median, default.median));
+            self.levels = Span::with(None, default.median);
+        }
+    }
+
     fn restart(&mut self, epoch: &Epoch) {
         if let Some(default) = epoch.batch(0) {
             // Or a machine with two moods would start again at each change.
@@ -310,6 +336,7 @@ impl Site {
         self.restarts = self.restarts.saturating_add(1);
         self.aim = Aim::Explore(Exploration::new(u16::try_from(self.records.len()).unwrap_or(u16::MAX)));
         self.incumbent = 0;
+        self.is_trusted = false;
         self.ratios = None;
         self.beside = Beside::default();
         self.doubts = 0;

@@ -148,3 +148,46 @@ fn wild_clocks_neither_overflow_nor_panic() {
     }
     let _ = (site.learnt(), site.spent());
 }
+
+/// Calls of 20 ms, of which the constant pays for none.
+fn long(arm: u16) -> Option<i64> {
+    Some([20_000_000, 10_000_000, 30_000_000][usize::from(arm)])
+}
+
+#[test]
+fn what_a_profile_states_runs_from_the_first_call_however_long_calls_are() {
+    let mut site = Site::new(&Settings::default(), 3, None).trusting(Arm(1));
+    assert_eq!(site.settled(), Some(Arm(1)));
+    let steps = drive(&mut site, 200, long);
+    let of_profile = steps.iter().filter(|step| step.arm == Arm(1)).count();
+    assert!(of_profile >= 170, "{of_profile}");
+    assert!(steps.iter().all(|step| step.arm != Arm(2)), "nothing else is tried");
+    let spent = site.spent();
+    assert!(spent.behind_ns < 0 && spent.restarts == 0, "{spent:?}");
+    assert_eq!(site.learnt().settled, Some(1));
+    // From nothing the same job tries nothing.
+    let mut site = Site::new(&Settings::default(), 3, None);
+    assert!(drive(&mut site, 200, long).iter().all(|step| step.arm == Arm::DEFAULT));
+}
+
+#[test]
+fn a_profile_that_is_wrong_here_is_left_after_the_first_looks() {
+    let mut site = Site::new(&Settings::default(), 3, None).trusting(Arm(2));
+    let steps = drive(&mut site, 200, long);
+    let last = steps.iter().rposition(|step| step.arm == Arm(2)).unwrap();
+    assert!(last < 60, "{last}");
+    assert_eq!(site.spent().restarts, 1);
+    assert_eq!(site.learnt().settled, None);
+    // What it cost is in the account: nothing is tried before that is made good.
+    assert!(site.spent().slack_ns < 0);
+}
+
+#[test]
+fn a_profile_does_not_replace_what_a_job_learnt() {
+    let mut taught = Site::new(&Settings::default(), 3, None);
+    drive(&mut taught, 2_000, fast);
+    let known = taught.learnt();
+    assert_eq!(known.settled, Some(1));
+    let site = Site::new(&Settings::default(), 3, Some(&known)).trusting(Arm(2));
+    assert_eq!(site.settled(), Some(Arm(1)));
+}

@@ -93,14 +93,14 @@ impl Online {
         places.find_map(|(known, place)| (*known == key).then(|| place.clone()))
     }
 
-    /// Makes the site with this key, at which these actions are tried.
+    /// Makes the site with this key, at which these actions are tried. It begins with the one at the place that a rule of the profile names.
     ///
     /// # Safety
     /// All ranks of the communicator, whose private one this is, make this call.
     pub(crate) unsafe fn add(
         &self,
         key: Key,
-        actions: Vec<Rc<Action>>,
+        actions: (Vec<Rc<Action>>, Option<usize>),
         private: Option<(Arc<Private>, bool)>,
     ) -> Option<Rc<Place>> {
         let place = private.and_then(|(private, is_first)| {

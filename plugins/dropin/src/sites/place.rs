@@ -50,20 +50,25 @@ fn arms(actions: &[Rc<Action>]) -> u16 {
 }
 
 impl Place {
-    /// A site where these actions are tried.
+    /// A site where these actions are tried, which begins with what a rule of the profile names.
     pub(super) fn new(
         key: Key,
-        actions: Vec<Rc<Action>>,
+        (actions, of_rule): (Vec<Rc<Action>>, Option<usize>),
         private: Arc<Private>,
         Shared { known, settings }: &Shared,
     ) -> Place {
         let entry = || known.entry(key.collective.name(), u32::from(key.class), &ids(&actions));
         let entry = key.is_usual().then(entry).flatten();
+        let site = Site::new(settings, arms(&actions), entry.as_ref());
+        let first = of_rule.and_then(|place| u16::try_from(place + 1).ok());
         Place {
             key,
             settings: settings.clone(),
             inner: RefCell::new(Inner {
-                site: Site::new(settings, arms(&actions), entry.as_ref()),
+                site: match first {
+                    Some(arm) => site.trusting(Arm(arm)),
+                    None => site,
+                },
                 exchange: Exchange::new(private.comm()),
                 actions,
                 calls: 0,

