@@ -232,6 +232,10 @@ fn why_unknown(
         return format!("the call failed: {failed}");
     }
     let library: &Library = known.library;
+    let has_some = row.is_some_and(|row| row.choices_on(known.ranks).next().is_some());
+    if forced.is_empty() && has_some {
+        return "none of the library's algorithms could be forced, so that there is nothing to compare with".to_owned();
+    }
     if forced.is_empty() {
         return format!(
             "Kilter's description of {} has no algorithms of this collective that run on {} ranks",

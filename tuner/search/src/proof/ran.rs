@@ -172,7 +172,17 @@ fn switched(
         ..switching.clone()
     };
     let mut session = jobs.session(label, &setup, false)?.surviving();
-    let outcomes = session.measure_all(&blocks, &mut |_| ())?;
+    let outcomes = match session.measure_all(&blocks, &mut |_| ()) {
+        Ok(outcomes) => outcomes,
+        // MPICH ends a job whose own calls an algorithm of the site cannot carry out, where it may not take another one.
+        Err(SessionError::Job(failure)) => {
+            jobs.progress.warn(&format!(
+                "no algorithm could be forced, since the job failed: {failure}"
+            ));
+            return Ok(all);
+        }
+        Err(error) => return Err(error.into()),
+    };
     close(jobs, session.close())?;
     let counted = counted_each(jobs, proofs, &format!("{label}/messages"), &switching, &blocks)?;
     for (((index, choices), block), (outcome, counted)) in
