@@ -9,7 +9,7 @@
 //! budget = 1800
 //! ```
 //!
-//! * [`places`]: where files are looked for, and which of them wins.
+//! * [`mod@places`]: where files are looked for, and which of them wins.
 //! * [`mod@file`]: a file as what it sets, each with its line.
 //! * [`applied`]: what files set becomes a default of the command line's definition, which checks it as what is typed.
 //!
