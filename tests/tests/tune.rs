@@ -91,7 +91,7 @@ fn the_librarys_own_slow_reduce_is_mended_where_it_shows() {
     with_all(&mut tune);
     run(
         tune.args(what)
-            .args(["--launches", "7", "--budget", "20", "--rounds", "1"]),
+            .args(["--launches", "7", "--budget", "14", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());

@@ -20,7 +20,7 @@ source = "this test"
 "#;
 
 /// Extra time of a large message: several times its own.
-const LATE_NS: u64 = 10_000_000;
+const LATE_NS: u64 = 6_000_000;
 
 fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     let Some(cluster) = Cluster::up("2") else { return };
