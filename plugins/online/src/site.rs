@@ -114,11 +114,12 @@ impl Site {
         site
     }
 
-    /// The site, beginning with an arm that a profile states, unless more is known: somebody measured it and deployed it, so that nothing is laid aside for
-    /// its getting slow. Looks that speak against it take that back.
+    /// The site, beginning with an arm that a profile states, unless a job settled on another one: somebody measured it and deployed it, so that nothing is
+    /// laid aside for its getting slow. Looks that speak against it take that back.
     #[must_use]
     pub fn trusting(mut self, arm: Arm) -> Site {
-        if self.incumbent == 0 && self.epochs == 0 && (1..self.records.len()).contains(&usize::from(arm.0)) {
+        let is_arm = (1..self.records.len()).contains(&usize::from(arm.0));
+        if is_arm && self.epochs == 0 && [0, arm.0].contains(&self.incumbent) {
             self.incumbent = arm.0;
             self.is_trusted = true;
             self.watch(FIRST_OF_KNOWN);

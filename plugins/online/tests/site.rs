@@ -191,3 +191,21 @@ fn a_profile_does_not_replace_what_a_job_learnt() {
     let site = Site::new(&Settings::default(), 3, Some(&known)).trusting(Arm(2));
     assert_eq!(site.settled(), Some(Arm(1)));
 }
+
+#[test]
+fn what_a_job_learnt_and_the_profile_states_runs_however_long_calls_are() {
+    let mut first = Site::new(&Settings::default(), 3, None).trusting(Arm(1));
+    drive(&mut first, 200, long);
+    let known = first.learnt();
+    let runs = |site: Site| {
+        let mut site = site;
+        let steps = drive(&mut site, 200, long);
+        steps.iter().filter(|step| step.arm == Arm(1)).count()
+    };
+    let new = || Site::new(&Settings::default(), 3, Some(&known));
+    assert!(runs(new().trusting(Arm(1))) >= 170);
+    assert!(
+        runs(new()) < 100,
+        "the budget pays for little of what a job alone learnt"
+    );
+}
