@@ -18,7 +18,7 @@ use crate::rules::Action;
 use crate::sites::{Key, Online, Place, is_comparable};
 use crate::started::Started;
 
-/// What is tried at a site beside the library's own: implementations that the profile's rules name for its sizes, then the rows that are named to be tried. The
+/// Candidates at a site beside the library's own: implementations that the profile's rules name for its sizes, then the rows that are named to be tried. The
 /// order is the same on all ranks, and none is there twice.
 fn candidates(key: Key, state: &State) -> Vec<Rc<Action>> {
     let (from, to) = key.bytes();

@@ -29,7 +29,7 @@ pub(crate) struct Prepared {
     run: Run,
     context: *mut Context,
     implementation: &'static Implementation,
-    /// Where online selection chose it.
+    /// The site, if online selection chose it.
     of_site: Option<OfSite>,
 }
 

@@ -47,7 +47,7 @@ pub(crate) trait Function {
     const COLLECTIVE: Collective;
 }
 
-/// What becomes of a call.
+/// The way that a call goes.
 pub(crate) enum Outcome {
     /// It was replaced, and returns this code.
     Done(c_int),

@@ -36,7 +36,7 @@ pub(crate) struct Started {
     pub(crate) private_after: u32,
     /// True if several threads may call MPI at the same time.
     pub(crate) thread_multiple: bool,
-    /// What selection while the program runs needs, if it is asked for on all ranks.
+    /// The needs of selection while the program runs, if it is asked for on all ranks.
     pub(crate) online: Option<&'static World>,
 }
 

@@ -13,7 +13,7 @@ use crate::tell;
 use crate::wanted::Wanted;
 use crate::warning::warn;
 
-/// What all ranks need to try candidates.
+/// Facts that all ranks need to try candidates.
 pub(crate) struct World {
     pub(crate) wanted: Wanted,
     /// The clock of rank 0 less this rank's, in nanoseconds.
@@ -25,7 +25,7 @@ pub(crate) struct World {
 
 static WORLD: OnceLock<World> = OnceLock::new();
 
-/// What was found out in `MPI_Init`; `None` unless all ranks want to try candidates.
+/// The facts of `MPI_Init`; `None` unless all ranks want to try candidates.
 pub(crate) fn found() -> Option<&'static World> {
     WORLD.get()
 }

@@ -1,4 +1,4 @@
-//! How the clocks of the ranks differ, asked for by messages.
+//! Differences of the ranks' clocks, asked for by messages.
 //!
 //! Ranks under one kernel read one clock, so that one rank of each host asks, the leader: along a binomial tree of the leaders, each asks its parent
 //! for the time. A question asked at a, answered with t and heard at b says that the other clock is t - (a + b)/2 ahead, wrong by (b - a)/2 at most
@@ -47,11 +47,11 @@ pub fn identity() -> u64 {
 /// A question for the time, with its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Question {
-    /// When it was asked, on the asker's clock.
+    /// Time of the question, on the asker's clock.
     pub asked_ns: u64,
     /// The answer, on the other clock.
     pub theirs_ns: u64,
-    /// When that came, on the asker's clock.
+    /// Time at which the answer came, on the asker's clock.
     pub answered_ns: u64,
 }
 

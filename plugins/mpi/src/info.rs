@@ -176,7 +176,7 @@ pub fn ranks_in_world(comm: MPI_Comm) -> Result<Option<Vec<usize>>, MpiError> {
         }
         translated?;
     }
-    // What is not in the world has no number, which is negative in every library in use.
+    // A rank that is not in the world has no number, which is negative in every library in use.
     let number = |rank: &c_int| usize::try_from(*rank).ok().filter(|_| *rank != constants::undefined());
     Ok(in_world.iter().map(number).collect())
 }

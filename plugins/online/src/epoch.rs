@@ -1,4 +1,4 @@
-//! What an epoch says once it was exchanged: the cost of each call, and what a batch of them counts.
+//! An epoch once it was exchanged: the cost of each call, and what a batch of them counts.
 
 use crate::order::Slot;
 
@@ -18,7 +18,7 @@ pub(crate) struct Epoch<'a> {
     costs: Vec<Option<u64>>,
 }
 
-/// What the calls of one arm in one epoch say.
+/// The calls of one arm in one epoch, together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Batch {
     /// Calls that were timed.

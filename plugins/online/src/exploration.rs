@@ -56,7 +56,7 @@ struct Duel {
     counted: (u64, u64),
 }
 
-/// What comes next.
+/// The next epoch, or the wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// An epoch of these arms, each in so many blocks.
@@ -65,7 +65,7 @@ pub(crate) enum Plan {
     Until(i128),
 }
 
-/// What a plan follows from, beside the exploration itself.
+/// Facts that a plan follows from, beside the exploration itself.
 #[derive(Debug)]
 pub(crate) struct Means<'a> {
     pub(crate) records: &'a [Record],
@@ -154,7 +154,7 @@ impl Exploration {
         }
     }
 
-    /// Who is the incumbent now. Challengers that lost to it, and incumbents that lost, are out.
+    /// The incumbent from now on. Challengers that lost to it, and incumbents that lost, are out.
     pub(crate) fn judge(&mut self, mut incumbent: u16) -> u16 {
         loop {
             let open: Vec<u16> = (0..self.arms.len())

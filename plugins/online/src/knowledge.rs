@@ -1,4 +1,4 @@
-//! What jobs learnt: a small JSON file for each layout, which the next job begins with.
+//! Knowledge of jobs: a small JSON file for each layout, which the next job begins with.
 
 mod error;
 mod files;
@@ -27,16 +27,16 @@ const LONGEST: usize = 200;
 /// Calls beyond which those of earlier jobs count half, so that a row follows what changes.
 const MANY_CALLS: u64 = 10_000;
 
-/// What is known of one site, in the order of its arms. [`File::entry`] makes it from a file, [`File::learn`] puts it there.
+/// Knowledge of one site, in the order of its arms. [`File::entry`] makes it from a file, [`File::learn`] puts it there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The arm on which it settled.
     pub settled: Option<u16>,
-    /// What was seen of each arm; arm 0 is the default.
+    /// Each arm as it was seen; arm 0 is the default.
     pub arms: Vec<Seen>,
 }
 
-/// What was seen of an arm.
+/// An arm as it was seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Timed calls.
@@ -47,7 +47,7 @@ pub struct Seen {
     pub median_ns: u64,
 }
 
-/// What a file of knowledge is about.
+/// The subject of a file of knowledge.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -90,19 +90,19 @@ impl Layout {
     }
 }
 
-/// What is known of a layout.
+/// Knowledge of a layout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     /// Version of the format.
     pub version: u32,
-    /// What it is about.
+    /// Its subject.
     pub layout: Layout,
     /// A row for each collective and class of sizes, in this order.
     pub rows: Vec<Row>,
 }
 
-/// What is known of a collective and a class of sizes.
+/// Knowledge of a collective and a class of sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
@@ -120,7 +120,7 @@ pub struct Row {
     pub arms: Vec<SeenArm>,
 }
 
-/// What was seen of an arm, with its id.
+/// An arm as it was seen, with its id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeenArm {
@@ -181,7 +181,7 @@ impl File {
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 
-    /// What is known of a site whose arms have these ids, [`DEFAULT`] being the first. Arms that are gone are left out.
+    /// Knowledge of a site whose arms have these ids, [`DEFAULT`] being the first. Arms that are gone are left out.
     #[must_use]
     pub fn entry(&self, collective: &str, class: u32, ids: &[String]) -> Option<Entry> {
         let row = self.row(collective, class)?;

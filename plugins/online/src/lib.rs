@@ -32,18 +32,18 @@ impl Arm {
     pub const DEFAULT: Arm = Arm(0);
 }
 
-/// What is done in one call: the same on all ranks.
+/// The course of one call: the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// Implementation to run. Where it is not legal for this very call, the default runs and [`Site::timed`] is not called.
     pub arm: Arm,
     /// True if the call is timed: [`Site::timed`] follows it.
     pub timed: bool,
-    /// What is done before the call.
+    /// The act before the call.
     pub before: Act,
 }
 
-/// What selection at a site cost: times in ns.
+/// The cost of selection at a site: times in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spent {
     /// Time that the untouched library would have taken for the calls that are accounted for, by the default's own measured time.

@@ -1,4 +1,4 @@
-//! What a site remembers of an arm for the whole job, and what it expects of its next calls.
+//! An arm as a site remembers it for the whole job, with the cost that it expects of its next calls.
 
 use crate::epoch::Batch;
 use crate::knowledge::Seen;
@@ -13,7 +13,7 @@ pub(crate) struct Record {
     latest: Option<(u64, u64)>,
     /// True once this job timed it: first calls make connections.
     pub(crate) is_warm: bool,
-    /// What this job saw.
+    /// The arm as this job saw it.
     pub(crate) seen: Seen,
 }
 
@@ -28,7 +28,7 @@ impl Record {
     }
 
     pub(crate) fn add(&mut self, batch: &Batch) {
-        // What was dear once may be so again; that is forgotten little by little.
+        // A call that was dear once may be so again; that is forgotten little by little.
         let worst = self.latest.map_or(0, |(_, worst)| worst - worst / 8);
         self.latest = Some((batch.mean(), batch.worst.max(worst)));
         self.is_warm = true;

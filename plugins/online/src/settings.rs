@@ -1,6 +1,6 @@
 //! The budget of online selection and its constants, as typed and as checked.
 
-/// What a site may spend, and how it goes about it.
+/// The budget of a site, and the pace of its epochs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Share of the untouched library's time that a site may be behind it.

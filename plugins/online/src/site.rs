@@ -23,7 +23,7 @@ const DOUBT_INTERVAL: u64 = 16;
 /// Looks in succession that have to speak against a choice.
 const DOUBTS: u32 = 2;
 
-/// What a site knows and does next.
+/// A site with its knowledge and its next step.
 #[derive(Debug, Clone)]
 pub struct Site {
     phase: Phase,
@@ -127,7 +127,7 @@ impl Site {
         self
     }
 
-    /// What the next call does. Called once for each call, in order, on every rank.
+    /// The next call's step. Called once for each call, in order, on every rank.
     #[inline]
     pub fn step(&mut self) -> Step {
         match &mut self.phase {
@@ -151,7 +151,7 @@ impl Site {
         }
     }
 
-    /// What this rank gives to the exchange: a vector of fixed length, reduced element by element with MAX over all ranks.
+    /// This rank's part in the exchange: a vector of fixed length, reduced element by element with MAX over all ranks.
     #[must_use]
     pub fn gives(&self) -> &[i64] {
         &self.gives
@@ -228,7 +228,7 @@ impl Site {
         (is_quiet && matches!(self.aim, Aim::Watch(_))).then_some(Arm(self.running))
     }
 
-    /// What was learnt, in the order of the site's arms. A choice is in it also while it is watched.
+    /// Knowledge of this job, in the order of the site's arms. A choice is in it also while it is watched.
     #[must_use]
     pub fn learnt(&self) -> Entry {
         let is_chosen = self.incumbent != 0 || matches!(self.aim, Aim::Watch(_));
@@ -238,7 +238,7 @@ impl Site {
         }
     }
 
-    /// What selection cost so far.
+    /// The cost of selection so far.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let narrow = |ns: i128| i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX });

@@ -8,7 +8,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// What a value adds to the interval.
+    /// The interval with a further value.
     pub(crate) fn with(span: Option<Span>, value: u64) -> Option<Span> {
         let span = span.unwrap_or(Span {
             low: value,

@@ -1,4 +1,4 @@
-//! What is promised of online selection, on scripted jobs: the bound, the choice, and what either costs.
+//! Promises of online selection, on scripted jobs: the bound, the choice, and what either costs.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -56,7 +56,7 @@ fn every_scenario_keeps_its_promises() {
             .map(|run| 100.0 * run.behind / run.default)
             .fold(f64::MIN, f64::max);
         assert!(behind <= most_behind, "{name}: {behind} % behind");
-        // Where nothing can be told from the default, no choice is one for it.
+        // No choice is right for a scenario in which nothing can be told from the default.
         let choose = share(&runs, |run| {
             run.settled == chosen || (chosen.is_none() && run.settled == Some(0))
         });

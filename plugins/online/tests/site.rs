@@ -178,7 +178,7 @@ fn a_profile_that_is_wrong_here_is_left_after_the_first_looks() {
     assert!(last < 60, "{last}");
     assert_eq!(site.spent().restarts, 1);
     assert_eq!(site.learnt().settled, None);
-    // What it cost is in the account: nothing is tried before that is made good.
+    // Its cost is in the account: nothing is tried before that is made good.
     assert!(site.spent().slack_ns < 0);
 }
 

@@ -1,4 +1,4 @@
-//! How the clocks of the ranks differ: asked for when the program begins and ends ([`kilter_mpi::clocks`]), by messages on a communicator of the
+//! Differences of the ranks' clocks: asked for when the program begins and ends ([`kilter_mpi::clocks`]), by messages on a communicator of the
 //! tracer's own. The two readings make a line with offset and drift, which `kilter-profiling` draws.
 
 use std::ffi::c_int;

@@ -44,7 +44,7 @@ pub fn render(night: &Night) -> String {
     out
 }
 
-/// What is compared with what, on a line.
+/// Both sides of a comparison, on a line.
 pub(crate) fn heading(night: &Night) -> String {
     let on = match night.hosts.as_slice() {
         hosts if hosts.len() <= SHOWN => hosts.join(", "),

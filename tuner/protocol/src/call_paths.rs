@@ -111,7 +111,7 @@ mod tests {
             .map(|poll| vec!["reduce", "binomial", "wait", poll])
             .collect();
         assert_eq!(stable(&samples), ["reduce", "binomial", "wait"]);
-        // What ran after the wait is less than the wait.
+        // Samples from after the wait are fewer than those of the wait.
         let after = [samples.clone(), vec![vec!["reduce", "copy"]]].concat();
         assert_eq!(stable(&after), ["reduce", "binomial", "wait"]);
         assert!(stable(&samples[..2]).is_empty());

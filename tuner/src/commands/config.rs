@@ -9,7 +9,7 @@ use super::{Status, print};
 use crate::cli::{Cli, Config, Format};
 use crate::defaults::{self, Applied, Place};
 
-/// What is printed as JSON.
+/// The answer as JSON.
 #[derive(Debug, Serialize)]
 struct Answer {
     files: Vec<FileRow>,
@@ -116,7 +116,7 @@ fn text(answer: &Answer) -> String {
         let read = if file.read { "read" } else { "not there" };
         places.add_row([file.path.as_str(), file.whose, read]);
     }
-    // What a line of a file sets for several commands is one line here.
+    // A line of a file that is for several commands is one line here.
     let mut lines: Vec<(Vec<&str>, &OptionRow)> = Vec::new();
     for one in &answer.options {
         let same = |(_, other): &&mut (Vec<&str>, &OptionRow)| other.option == one.option && other.from == one.from;

@@ -184,7 +184,7 @@ pub(super) fn begin<'a>(
     if command == "tune" {
         hear_of_transports(&context);
     }
-    // What spoils times spoils no answer of `which`.
+    // Load that spoils times spoils no answer of `which`.
     if command != UNTIMED {
         for warning in doctor::quick(options, &in_use) {
             context.progress.warn(&warning.text);

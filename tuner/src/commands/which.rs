@@ -99,7 +99,7 @@ fn counted(options: &WhichOptions) -> anyhow::Result<Vec<(usize, Asked)>> {
     ];
     let status = traced::run(&programs, &options.command, &variables)?;
     let profile = gather::gather(&directory).with_context(|| format!("the command ended with status {status}"))?;
-    // What is left is one directory of counts, which the next run removes.
+    // One directory of counts may be left, which the next run removes.
     let _ = std::fs::remove_dir_all(&directory);
     let mut calls = Vec::new();
     for entry in mix::entries(&profile) {

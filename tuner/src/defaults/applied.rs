@@ -1,4 +1,4 @@
-//! What files set, as defaults of the command line's definition.
+//! Settings of files as defaults of the command line's definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ pub struct Applied {
     pub key: String,
     /// Its values.
     pub values: Vec<String>,
-    /// Where it stands.
+    /// Its file and line.
     pub origin: Origin,
 }
 
@@ -64,7 +64,7 @@ pub fn all(files: &[File]) -> Result<Vec<Applied>, DefaultsError> {
 
 fn all_of(command: &Command, files: &[File]) -> Result<Vec<Applied>, DefaultsError> {
     let mut all: BTreeMap<(Vec<String>, String), Applied> = BTreeMap::new();
-    // What is for one command wins over what is for all, and a later file over an earlier one.
+    // A setting for one command wins over one for all, and a later file over an earlier one.
     for is_for_all in [true, false] {
         for set in files.iter().flat_map(|file| &file.sets) {
             if set.command.is_empty() == is_for_all {
@@ -217,7 +217,7 @@ fn all_commands(command: &Command, words: &mut Vec<String>, found: &mut Vec<Vec<
     }
 }
 
-/// What was typed.
+/// The command line as typed.
 struct Typed {
     command: Vec<String>,
     /// Ids of options on the command line, or set by a variable.
@@ -225,7 +225,7 @@ struct Typed {
 }
 
 impl Typed {
-    /// What is wrong with the command line is said when it is parsed in earnest.
+    /// Reads it. Mistakes of the command line are said when it is parsed in earnest.
     fn of(command: &Command, arguments: &[OsString]) -> Typed {
         let mut typed = Typed {
             command: Vec::new(),

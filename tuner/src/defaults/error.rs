@@ -33,7 +33,7 @@ pub enum DefaultsError {
         place: Origin,
         /// As written.
         name: String,
-        /// What there is, or what comes near.
+        /// The commands that there are.
         known: String,
     },
     /// A key that names no option.
@@ -55,7 +55,7 @@ pub enum DefaultsError {
         place: Origin,
         /// The key.
         key: String,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
     },
     /// A value that the option does not take.
@@ -67,7 +67,7 @@ pub enum DefaultsError {
         key: String,
         /// The command.
         command: String,
-        /// What the command line would say.
+        /// The words of the command line.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A file as what it sets.
+//! A file as its settings.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::places::Place;
 /// The table for all commands.
 pub(super) const ALL: &str = "options";
 
-/// What a file sets.
+/// A file's settings.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// What it sets, in the order of its names.
+    /// The settings, in the order of their names.
     pub sets: Vec<Set>,
 }
 

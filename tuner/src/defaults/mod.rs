@@ -10,8 +10,8 @@
 //! ```
 //!
 //! * [`mod@places`]: where files are looked for, and which of them wins.
-//! * [`mod@file`]: a file as what it sets, each with its line.
-//! * [`applied`]: what files set becomes a default of the command line's definition, which checks it as what is typed.
+//! * [`mod@file`]: a file as its settings, each with its line.
+//! * [`applied`]: a setting of a file becomes a default of the command line's definition, which checks it as what is typed.
 //!
 //! The command line wins over the environment, and that over files. Nothing behind the command line knows that there are files.
 

@@ -10,7 +10,7 @@ pub(super) const VARIABLE: &str = "KILTER_CONFIG";
 pub struct Place {
     /// The file.
     pub path: PathBuf,
-    /// Who it speaks for.
+    /// Whom it speaks for, in words.
     pub whose: &'static str,
     /// It was asked for, and must be there.
     pub asked_for: bool,

@@ -42,7 +42,7 @@ fn what_is_typed_wins_and_then_the_command_and_then_the_later_file() {
     assert_eq!(budget(&[site], "kilter tune"), 200.0);
     assert_eq!(budget(&[site], "kilter tune --budget 300"), 300.0);
     assert_eq!(budget(&[site, "[tune]\nbudget = 250\n"], "kilter tune"), 250.0);
-    // What a user says of all commands does not reach one for which the site speaks.
+    // A user's word for all commands does not reach one for which the site speaks.
     assert_eq!(budget(&[site, "[options]\nbudget = 250\n"], "kilter tune"), 200.0);
     assert_eq!(budget(&[site, "[options]\nbudget = 250\n"], "kilter check"), 250.0);
 }

@@ -55,7 +55,7 @@ pub fn which(mut typed: cli::Which) -> Result<WhichOptions, OptionError> {
     let common = measuring(typed.measure)?;
     Ok(WhichOptions {
         common: Options {
-            // What decided then need not decide now.
+            // The rule that decided then need not decide now.
             fresh: true,
             ..common
         },

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use kilter_bench::launch::preload;
 
-/// What a command says of its jobs.
+/// A command's settings for its jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Launched {
     /// The launcher.

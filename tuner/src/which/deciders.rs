@@ -1,4 +1,4 @@
-//! What could have decided a call, in the order in which the library asks. A file for each way to decide.
+//! Deciders of a call, in the order in which the library asks. A file for each way to decide.
 
 mod at_start;
 mod dropin;
@@ -18,7 +18,7 @@ use kilter_which::decide::Decider;
 
 use super::places::Places;
 
-/// What is known of the job and its surroundings.
+/// The job and its surroundings.
 pub(super) struct Known<'a> {
     pub(super) library: &'a Library,
     pub(super) ranks: usize,

@@ -49,7 +49,7 @@ impl Naming {
         }
         for (file, offsets) in nameless {
             let is_small = std::fs::metadata(file).is_ok_and(|about| about.len() <= LARGEST_BYTES);
-            // Where the file is on the hosts of the ranks alone, its functions stay without names.
+            // A file that only the hosts of the ranks have leaves its functions without names.
             let object = if is_small { std::fs::read(file).ok() } else { None };
             let mut found = object
                 .map(|object| symbols::names(&object, &offsets))

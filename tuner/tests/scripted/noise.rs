@@ -94,7 +94,7 @@ fn what_is_far_below_its_bound_is_screened_once() {
     assert_eq!(cell(1 << 23).before.verdict, Outcome::Holds);
 }
 
-/// What is void at first, with a fixed number of launches, in which nothing is screened: the cell was missing from the report.
+/// An item that is void at first, with a fixed number of launches, in which nothing is screened: the cell was missing from the report.
 #[test]
 fn what_was_void_at_first_is_timed_later_in_a_fixed_design_too() {
     let asked = Cell::new(0);

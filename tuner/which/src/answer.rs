@@ -107,7 +107,7 @@ pub enum Kind {
     DropIn,
 }
 
-/// What decided.
+/// The decider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Decision {

@@ -16,7 +16,7 @@ pub struct Decider {
     pub inactive: Option<String>,
 }
 
-/// What is known of the algorithm that ran.
+/// Knowledge of the algorithm that ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ran<'a> {
     /// Indices of the algorithms that fit.

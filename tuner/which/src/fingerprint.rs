@@ -1,4 +1,4 @@
-//! What a call left behind.
+//! Traces that a call leaves.
 
 use std::collections::BTreeSet;
 

@@ -85,7 +85,7 @@ impl Exchange {
         std::mem::take(&mut self.is_under_way).then_some(&*self.maxima)
     }
 
-    /// Where an exchange fails, this rank cannot know any more what the others run.
+    /// An exchange that fails ends the job: this rank cannot know any more what the others run.
     fn end_at(&self, operation: &'static str, code: c_int) {
         if let Err(error) = MpiError::check(operation, code) {
             kilter_mpi::say(format_args!(

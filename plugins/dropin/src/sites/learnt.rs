@@ -1,4 +1,4 @@
-//! What is known of layouts: from jobs before, and from communicators of this job that are gone.
+//! Knowledge of layouts: from jobs before, and from communicators of this job that are gone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::tell;
 use crate::wanted::Wanted;
 use crate::warning::warn;
 
-/// What this process has seen of a layout.
+/// A layout as this process has seen it.
 #[derive(Default)]
 struct Seen {
     /// Communicators on which anything was tried.
     communicators: u64,
-    /// What jobs before knew, once it was read.
+    /// Knowledge of jobs before, once it was read.
     before: Option<File>,
-    /// What those that are gone have learnt.
+    /// Knowledge of those that are gone.
     learnt: Option<File>,
 }
 
@@ -30,9 +30,9 @@ fn seen() -> MutexGuard<'static, BTreeMap<Layout, Seen>> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the sites of a communicator begin with: the same on all of its ranks.
+/// The beginning of a communicator's sites: the same on all of its ranks.
 pub(super) struct Shared {
-    /// What is known of its layout: its rank 0 reads it and tells the others.
+    /// Knowledge of its layout: its rank 0 reads it and tells the others.
     pub(super) known: File,
     /// The budget. A process that makes many communicators of one layout does not lose the constant on each: half as much on each further one, so
     /// that it is at most twice the constant on all of them.
@@ -73,7 +73,7 @@ pub(super) unsafe fn share(
     })
 }
 
-/// What is known on this rank. The file is read once: programs may make thousands of communicators.
+/// Knowledge on this rank. The file is read once: programs may make thousands of communicators.
 fn known(layout: &Layout, directory: Option<&Path>) -> File {
     let mut seen = seen();
     let Seen { before, learnt, .. } = seen.entry(layout.clone()).or_default();

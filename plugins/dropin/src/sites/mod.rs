@@ -32,7 +32,7 @@ type Sites = Vec<(Key, Option<Rc<Place>>)>;
 pub(crate) struct Online {
     world: &'static World,
     layout: Layout,
-    /// What its sites begin with, once there is one.
+    /// The beginning of its sites, once there is one.
     shared: OnceCell<Shared>,
     /// Sites by collective; `None` where there is nothing to try.
     sites: [RefCell<Sites>; Collective::ALL.len()],

@@ -18,19 +18,19 @@ pub(crate) struct Place {
     pub(crate) key: Key,
     settings: Settings,
     inner: RefCell<Inner>,
-    /// Where the exchange is made: it must not go before that.
+    /// The communicator of the exchange: it must not go before that.
     _private: Arc<Private>,
 }
 
 struct Inner {
     site: Site,
     exchange: Exchange,
-    /// What the arms run, but for arm 0, the library's own.
+    /// The actions of the arms, but for arm 0, the library's own.
     actions: Vec<Rc<Action>>,
     calls: u64,
 }
 
-/// What came of a site.
+/// The outcome of a site.
 pub(crate) struct Account {
     pub(crate) key: Key,
     pub(crate) ids: Vec<String>,
@@ -99,7 +99,7 @@ impl Place {
             .is_ok_and(|inner| inner.site.settled() == Some(arm))
     }
 
-    /// What the next call does, after what comes before it. `None` where another call on the communicator is under way, which MPI does not
+    /// The step of the next call, once the act before it is done. `None` where another call on the communicator is under way, which MPI does not
     /// allow. With `at_once` an exchange is waited for where it begins.
     ///
     /// # Safety
@@ -123,7 +123,7 @@ impl Place {
         }
     }
 
-    /// What an arm other than the library's own runs.
+    /// The action of an arm other than the library's own.
     pub(crate) fn action(&self, arm: Arm) -> Option<Rc<Action>> {
         let inner = self.inner.try_borrow().ok()?;
         let place = usize::from(arm.0).checked_sub(1)?;

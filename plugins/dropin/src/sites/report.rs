@@ -8,7 +8,7 @@ use kilter_online::knowledge::{DEFAULT, Layout, Seen};
 
 use crate::sites::place::Account;
 
-/// What came of the sites of a collective and a class of sizes, on all communicators of a layout.
+/// The outcome at the sites of a collective and a class of sizes, on all communicators of a layout.
 #[derive(Default)]
 struct Sum {
     bytes: (u64, u64),
@@ -87,7 +87,7 @@ fn line(layout: &Layout, collective: Collective, is_usual: bool, sum: &Sum) -> S
     format!("{begin}; {}", outcome(sum))
 }
 
-/// What was chosen, what that saves, and what it cost to find out.
+/// The choice, its saving, and the cost of finding it.
 fn outcome(sum: &Sum) -> String {
     let mean = |id: &str| {
         let (calls, ns, _) = *sum.arms.get(id)?;

@@ -59,7 +59,7 @@ pub enum KnowledgeError {
     /// The system refuses.
     #[error("cannot {what} `{path}`: {error}")]
     Io {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
         /// The file or directory.
         path: PathBuf,

@@ -98,7 +98,7 @@ pub fn merge(directory: &Path, learnt: &File) -> Result<(), KnowledgeError> {
     file.add(learnt, now);
     let text = within_bounds(&mut file);
     let new = path.with_extension(format!("{}.new", std::process::id()));
-    // What a job left that was killed here, with the same number.
+    // The remains of a job that was killed here, with the same number.
     let _ = std::fs::remove_file(&new);
     let mut options = OpenOptions::new();
     let options = options

@@ -11,7 +11,7 @@ pub(super) const ENOUGH: u64 = 4;
 /// An arm that takes next to nothing beside the default has not changed for this much of the default's time.
 const LEAST_CHANGE_PERMILLE: u64 = 50;
 
-/// What an epoch says against what was chosen.
+/// Doubts that an epoch raises against the choice.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Doubt {
     /// The chosen arm is slower than it was, compared with the default.

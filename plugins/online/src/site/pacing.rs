@@ -1,4 +1,4 @@
-//! How long a site is quiet, with which arm, and what the next epoch times.
+//! Pace of a site: for how long it is quiet, with which arm, and what the next epoch times.
 
 use crate::epoch::VOID;
 use crate::exploration::{BLOCKS_OF_WATCH, Exploration, Means, Plan};
@@ -15,7 +15,7 @@ impl Site {
         let arms = match &self.aim {
             Aim::Watch(_) => None,
             Aim::Explore(exploration) => {
-                // What was waited for counts from here on; what it really was says the epoch.
+                // The calls of the wait count from here on; their real time says the epoch.
                 let mut account = self.account;
                 if self.running == 0 {
                     account.calls(self.untimed, self.default_ns.unwrap_or(0));

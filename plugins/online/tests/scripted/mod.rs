@@ -10,7 +10,7 @@ pub(crate) struct Scenario {
     pub(crate) calls: u64,
     /// Mean of a call of the arm, by number of the call and seed of the run.
     pub(crate) mean: fn(call: u64, arm: u16, seed: u64) -> f64,
-    /// What a call takes over its mean.
+    /// Factor of a call's time over its mean.
     pub(crate) noise: fn(&mut Random) -> f64,
     /// Time in ns by which each rank arrives after the first one.
     pub(crate) arrival: fn(call: u64, rank: usize, random: &mut Random) -> f64,
@@ -18,7 +18,7 @@ pub(crate) struct Scenario {
 
 pub(crate) const RANKS: usize = 3;
 
-/// What a run was, seen from the script.
+/// A run, seen from the script.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Run {
     /// Arm that runs at the end.

@@ -1,4 +1,4 @@
-//! What jobs learnt while they ran, as `kilter import` puts it there.
+//! Knowledge of jobs from online selection, as `kilter import` puts it there.
 
 use rusqlite::params;
 

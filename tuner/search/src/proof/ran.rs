@@ -21,7 +21,7 @@ use crate::quarantine::Quarantine;
 use crate::startup_algorithms;
 use crate::target::Target;
 
-/// What an item of a job left behind.
+/// Traces of an item of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ran {
     /// The functions in which ranks waited; none if the item did not run.
@@ -37,7 +37,7 @@ pub struct Ran {
 pub struct AsFound {
     /// The job's first words, with the parameters that were asked for.
     pub start: Start,
-    /// What each target's call left behind.
+    /// Traces of each target's call.
     pub ran: Vec<Ran>,
     /// Number of calls that a drop-in carried out on rank 0, by implementation.
     pub dropin_calls: BTreeMap<String, u64>,
@@ -52,7 +52,7 @@ pub struct Forced {
     pub value: u64,
     /// The library's name for it.
     pub name: String,
-    /// What its call left behind.
+    /// Traces of its call.
     pub ran: Ran,
 }
 

@@ -229,7 +229,7 @@ impl Seen {
         let items = || self.items.values();
         let within = mean(items().flat_map(|item| item.within.iter().copied()));
         let repetitions = mean(items().flat_map(|item| item.repetitions.iter().copied()));
-        // What one launch showed far below its bound says nothing of how launches differ.
+        // An item that one launch showed far below its bound says nothing of how launches differ.
         let repeated = || items().filter(|item| item.medians.len() > 1);
         let launches = repeated().map(|item| item.medians.len()).min().unwrap_or(0);
         let count = repeated().count();

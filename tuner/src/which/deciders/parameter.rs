@@ -14,7 +14,7 @@ pub(super) fn decider(known: &Known<'_>, row: &Algorithms, index: &dyn Fn(u64) -
     let name = &row.parameter;
     let set = known.places.set(name);
     let reported = known.variables.get(name);
-    // What the library reports is in force, wherever it is from.
+    // A value that the library reports is in force, wherever it is from.
     let value = reported
         .cloned()
         .or_else(|| set.as_ref().map(|set| set.value.clone()))?;

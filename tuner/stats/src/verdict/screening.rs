@@ -302,7 +302,7 @@ mod tests {
         assert!(among_many(once(0.5)).clear);
         assert!(!among_many(once(0.55)).clear, "two launches would do");
         assert!(among_many(sides([0.55, 0.55])).clear);
-        // Where launches vary by 0.4, half of the bound excludes nothing.
+        // Launches that vary by 0.4 let half of the bound exclude nothing.
         let wild = (0..200).map(|i| sides([1.0 + 0.009 * f64::from(i % 60), 1.0 - 0.009 * f64::from(i % 60)]));
         let mut cells: Vec<Sides> = wild.collect();
         cells.push(once(0.45));
@@ -322,7 +322,7 @@ mod tests {
             [false, true, true, true]
         );
         assert_eq!(second_launch(&near), vec![true; FEWEST_TWICE]);
-        // What disturbs some repetitions moves the median, and not all of them.
+        // A disturbance of some repetitions moves the median, and not all of them.
         let disturbed = Sides {
             left: vec![1e-6, 1e-6, 7e-6],
             right: vec![9e-6, 9e-6, 3e-6],

@@ -1,4 +1,4 @@
--- What jobs learnt while they ran (`kilter import --online`): a row for each layout, collective, class of sizes and implementation. `class` is the
+-- Knowledge of jobs from online selection (`kilter import --online`): a row for each layout, collective, class of sizes and implementation. `class` is the
 -- logarithm to base 2 of the smallest size, `counted_ns` the time of all timed calls, `is_settled` 1 where the last job settled on it, `time` when.
 CREATE TABLE learnt (
     id INTEGER PRIMARY KEY,
