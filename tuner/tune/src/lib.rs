@@ -129,7 +129,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         if targets.is_empty() && !tuned.goals.are_missed() {
             break;
         }
-        if round > 1 && budget.search_exhausted(0.0) {
+        // A job that has not the seconds to start measures nothing, and has its grace all the same.
+        let is_over = budget.left_seconds() < jobs.launch_seconds();
+        if is_over || round > 1 && budget.search_exhausted(0.0) {
             progress.warn("the budget ended while violations were left to fix; raise --budget");
             break;
         }
