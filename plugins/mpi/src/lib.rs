@@ -54,5 +54,5 @@ pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use nodes::{is_one_node, nodes};
 pub use pipeline::{Pipeline, PipelineError};
 pub use real::Real;
-pub use say::say;
+pub use say::{say, say_as};
 pub use transport::{MpiRequest, MpiTransport, OverMpi, PIECE_BYTES};

@@ -102,6 +102,11 @@ use sweep::Sweep;
 /// Time that the first line of the plan may take to come.
 const FIRST_LINE: Duration = Duration::from_secs(60);
 
+/// A line of the worker's on standard error, in one piece.
+fn say(message: std::fmt::Arguments<'_>) {
+    kilter_mpi::say_as("kilter-worker", message);
+}
+
 /// Exit status of a worker that could not begin.
 const NOT_BEGUN: u8 = 2;
 
@@ -138,7 +143,9 @@ pub fn work(arguments: Vec<PathBuf>) -> u8 {
     };
     // Threads compute in one benchmark of `overlap`, none but this one calls MPI.
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
-        eprintln!("kilter-worker: MPI is initialised already, which nothing but this program may do");
+        say(format_args!(
+            "MPI is initialised already, which nothing but this program may do"
+        ));
         return NOT_BEGUN;
     };
     let world = universe.world();
@@ -147,7 +154,7 @@ pub fn work(arguments: Vec<PathBuf>) -> u8 {
         None => run(plan, report, speed),
     };
     if let Err(error) = done {
-        eprintln!("kilter-worker: rank {} of {}: {error:#}", world.rank(), world.size());
+        say(format_args!("rank {} of {}: {error:#}", world.rank(), world.size()));
         world.abort(1);
     }
     // Dropping the universe ends MPI.
@@ -169,7 +176,7 @@ fn say_library() -> u8 {
     match said {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("kilter-worker: {error:#}");
+            say(format_args!("{error:#}"));
             NOT_BEGUN
         }
     }
@@ -185,7 +192,7 @@ fn say_rows(file: &Path) -> u8 {
     match said {
         Ok(()) => 0,
         Err(error) => {
-            eprintln!("kilter-worker: {error:#}");
+            say(format_args!("{error:#}"));
             NOT_BEGUN
         }
     }
@@ -294,10 +301,10 @@ fn next(
         .transpose()
         .with_context(|| plan.position())?;
     if line.is_none() {
-        eprintln!(
-            "kilter-worker: the plan has not grown for {} s; the job ends",
+        say(format_args!(
+            "the plan has not grown for {} s; the job ends",
             idle.as_secs_f64()
-        );
+        ));
     }
     // Silence travels as an empty line.
     let told = [&plan.number().to_le_bytes(), line.as_deref().unwrap_or_default()].concat();

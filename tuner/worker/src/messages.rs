@@ -33,7 +33,7 @@ pub(crate) fn counters(control: &Control, names: &[String]) -> anyhow::Result<Op
         Ok(counters) => Ok(Some(counters)),
         Err(Refusal { fault }) => {
             if let Some(fault) = fault.filter(|_| control.is_root()) {
-                eprintln!("kilter-worker: messages are not counted: {fault}");
+                crate::say(format_args!("messages are not counted: {fault}"));
             }
             Ok(None)
         }

@@ -133,7 +133,9 @@ impl Drop for Batch<'_> {
 /// Ends the job where an operation could not be completed: the library may write into buffers that are about to be freed.
 #[cold]
 fn give_up() -> ! {
-    eprintln!("kilter-worker: a call failed while messages were under way; the job ends");
+    crate::say(format_args!(
+        "a call failed while messages were under way; the job ends"
+    ));
     // SAFETY: MPI is initialised, or nothing could be under way.
     unsafe { kilter_mpi::abort(constants::comm_world(), 1) }
 }
