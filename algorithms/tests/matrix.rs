@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Case, Division, Op, Place};
+use common::{Case, Division, Op, Place, check_all};
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Collective, Need, registry};
 use libtest_mimic::{Arguments, Trial};
@@ -109,13 +109,12 @@ const ALL_CASES_RANKS: usize = 9;
 
 fn matrix(algorithm: &'static Algorithm) {
     for p in RANKS {
-        for (index, case) in cases(algorithm, p).into_iter().enumerate() {
+        let chosen = |(index, case): (usize, Case)| {
             // By a hash (Fibonacci's), so that no dimension is in step with it.
             let hash = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-            if p <= ALL_CASES_RANKS || hash.is_multiple_of(3) {
-                case.check(Network::FREE);
-            }
-        }
+            (p <= ALL_CASES_RANKS || hash.is_multiple_of(3)).then_some(case)
+        };
+        check_all(cases(algorithm, p).into_iter().enumerate().filter_map(chosen).collect());
     }
 }
 

@@ -320,4 +320,88 @@ impl Case {
         assert_eq!(outcome.undelivered, 0, "messages that nobody received\nin {self}");
         outcome
     }
+
+    /// Bytes that a run of the case holds: what all ranks give and get.
+    fn held_bytes(&self) -> usize {
+        let blocks = if self.algorithm.collective.has_blocks() {
+            self.p
+        } else {
+            1
+        };
+        2 * self.p * blocks * self.count * self.element_bytes
+    }
+
+    /// True if one configuration of the ranks is for both.
+    fn shares_ranks_with(&self, other: &Case) -> bool {
+        let key = |case: &Case| (case.p, case.element_bytes, case.op, case.place);
+        key(self) == key(other) && self.algorithm.id == other.algorithm.id
+    }
+}
+
+/// Calls that ranks make one after the other before they are started anew, and bytes that these hold at most: starting threads takes far longer than a call.
+const MOST_CALLS: usize = 64;
+const MOST_BYTES: usize = 8 << 20;
+
+/// Checks all cases, on any network where everything is free: those that may share ranks follow each other on them. What fails there is run by itself, which
+/// says the case.
+pub(crate) fn check_all(mut cases: Vec<Case>) {
+    // Stable, so that the order of the others is kept.
+    cases.sort_by_key(|case| (case.p, case.element_bytes, format!("{:?} {:?}", case.op, case.place)));
+    let mut rest = cases.as_slice();
+    while let Some(first) = rest.first() {
+        let mut bytes = 0;
+        let together = rest
+            .iter()
+            .take(MOST_CALLS)
+            .take_while(|case| {
+                bytes += case.held_bytes();
+                case.shares_ranks_with(first) && (bytes <= MOST_BYTES || bytes == case.held_bytes())
+            })
+            .count();
+        let (now, later) = rest.split_at(together);
+        if let Err(why) = follow_each_other(now) {
+            for case in now {
+                case.check(Network::FREE);
+            }
+            panic!(
+                "{why}, though each of these {} calls alone is right; they begin with {first}",
+                now.len()
+            );
+        }
+        rest = later;
+    }
+}
+
+/// Runs cases of the same ranks one after the other and compares each with the reference.
+fn follow_each_other(cases: &[Case]) -> Result<(), String> {
+    let Some(first) = cases.first() else { return Ok(()) };
+    let _turn = processor::turn(first.algorithm);
+    let prepared: Vec<_> = cases
+        .iter()
+        .map(|case| {
+            let inputs = case.inputs();
+            let expected = case.expected(&inputs);
+            (case, inputs, expected)
+        })
+        .collect();
+    let outcome = run(first.p, &first.config(Network::FREE), |transport| {
+        let rank = transport.rank();
+        for (case, inputs, expected) in &prepared {
+            let mut output = case.output(rank, expected);
+            case.call(transport, &inputs[rank], &mut output)?;
+            let statistics = transport.statistics();
+            let open = (statistics.requests_open, statistics.scratch_open);
+            assert!(output == expected[rank], "a wrong result of {case}");
+            assert_eq!(open, (0, 0), "requests and scratch buffers left open by {case}");
+        }
+        Ok(())
+    });
+    let undelivered = outcome.undelivered;
+    outcome
+        .results()
+        .map_err(|(rank, error)| format!("rank {rank}: {error}"))?;
+    match undelivered {
+        0 => Ok(()),
+        messages => Err(format!("{messages} messages that nobody received")),
+    }
 }

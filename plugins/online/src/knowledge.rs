@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use error::KnowledgeError;
+pub use error::{Flaw, KnowledgeError};
 pub use files::{Found, list, merge, read};
 
 /// Version of the format.
@@ -151,9 +151,9 @@ impl File {
         struct VersionOnly {
             version: u64,
         }
-        let broken = |reason: String| KnowledgeError::Broken {
+        let broken = |flaw: Flaw| KnowledgeError::Broken {
             path: origin.to_owned(),
-            reason,
+            flaw,
         };
         if text.len() as u64 > MOST_BYTES {
             return Err(KnowledgeError::Large {
@@ -169,7 +169,7 @@ impl File {
                 got: version,
             });
         }
-        let file: File = serde_json::from_str(text).map_err(|error| broken(error.to_string()))?;
+        let file: File = serde_json::from_str(text).map_err(|error| broken(error.into()))?;
         file.check().map_err(broken)?;
         Ok(file)
     }
@@ -268,32 +268,48 @@ impl File {
             .find(|row| row.collective == collective && row.class == class)
     }
 
-    fn check(&self) -> Result<(), String> {
-        let name = |what: &str, name: &str| match name.len() {
-            1..=LONGEST => Ok(()),
-            length => Err(format!("{what} has {length} bytes; allowed: 1 to {LONGEST}")),
-        };
+    fn check(&self) -> Result<(), Flaw> {
+        let fits = |name: &str| (1..=LONGEST).contains(&name.len());
         if self.rows.len() > MOST_ROWS {
-            return Err(format!("it has {} rows; allowed: {MOST_ROWS}", self.rows.len()));
+            return Err(Flaw::Rows { got: self.rows.len() });
         }
         for (at, row) in self.rows.iter().enumerate() {
-            name(&format!("rows[{at}].collective"), &row.collective)?;
+            if !fits(&row.collective) {
+                return Err(Flaw::Collective {
+                    row: at,
+                    bytes: row.collective.len(),
+                });
+            }
             if self.rows[..at]
                 .iter()
                 .any(|other| other.collective == row.collective && other.class == row.class)
             {
-                return Err(format!(
-                    "rows[{at}]: {} of class {} is there twice",
-                    row.collective, row.class
-                ));
+                return Err(Flaw::RowTwice {
+                    row: at,
+                    collective: row.collective.clone(),
+                    class: row.class,
+                });
             }
             if row.arms.len() > MOST_ARMS {
-                return Err(format!("rows[{at}] has {} arms; allowed: {MOST_ARMS}", row.arms.len()));
+                return Err(Flaw::Arms {
+                    row: at,
+                    got: row.arms.len(),
+                });
             }
             for (number, arm) in row.arms.iter().enumerate() {
-                name(&format!("rows[{at}].arms[{number}].id"), &arm.id)?;
+                if !fits(&arm.id) {
+                    return Err(Flaw::ArmId {
+                        row: at,
+                        arm: number,
+                        bytes: arm.id.len(),
+                    });
+                }
                 if row.arms[..number].iter().any(|other| other.id == arm.id) {
-                    return Err(format!("rows[{at}].arms[{number}]: `{}` is there twice", arm.id));
+                    return Err(Flaw::ArmTwice {
+                        row: at,
+                        arm: number,
+                        id: arm.id.clone(),
+                    });
                 }
             }
             if let Some(settled) = row
@@ -301,7 +317,10 @@ impl File {
                 .as_ref()
                 .filter(|settled| !row.arms.iter().any(|arm| arm.id == **settled))
             {
-                return Err(format!("rows[{at}].settled: `{settled}` is none of its arms"));
+                return Err(Flaw::Settled {
+                    row: at,
+                    id: settled.clone(),
+                });
             }
         }
         Ok(())

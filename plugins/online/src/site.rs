@@ -32,18 +32,11 @@ pub struct Site {
     /// Such calls since the last adoption.
     untimed: u64,
     aim: Aim,
-    incumbent: u16,
-    /// The incumbent is one that the site's profile states, and no look has spoken against it.
-    is_trusted: bool,
+    chosen: Chosen,
     /// The default's time for a call, as last measured.
     default_ns: Option<u64>,
     /// Its medians by epoch.
     levels: Option<Span>,
-    /// The incumbent's medians over the default's, in thousandths, by epoch.
-    ratios: Option<Span>,
-    /// The incumbent beside the default, lately.
-    beside: Beside,
-    doubts: u32,
     account: Account,
     records: Vec<Record>,
     slots: Vec<Slot>,
@@ -55,6 +48,20 @@ pub struct Site {
     epoch_calls: u32,
     adopt_after: u32,
     risk_percent: u32,
+}
+
+/// The incumbent, which runs where nothing is tried, and what is known of it; the library's own until there is a choice.
+#[derive(Debug, Clone, Default)]
+struct Chosen {
+    arm: u16,
+    /// The site's profile states the arm, and no look has spoken against it.
+    is_trusted: bool,
+    /// Its medians over the default's, in thousandths, by epoch.
+    ratios: Option<Span>,
+    /// It beside the default, lately.
+    beside: Beside,
+    /// Looks in succession that spoke against it.
+    doubts: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,13 +95,9 @@ impl Site {
             running: 0,
             untimed: 0,
             aim: Aim::Explore(Exploration::new(arms)),
-            incumbent: 0,
-            is_trusted: false,
+            chosen: Chosen::default(),
             default_ns: None,
             levels: None,
-            ratios: None,
-            beside: Beside::default(),
-            doubts: 0,
             account: Account::new(settings.alpha_ppm(), settings.constant_ns),
             records: (0..arms)
                 .map(|arm| seen(arm).map_or_else(Record::default, Record::known))
@@ -119,9 +122,9 @@ impl Site {
     #[must_use]
     pub fn trusting(mut self, arm: Arm) -> Site {
         let is_arm = (1..self.records.len()).contains(&usize::from(arm.0));
-        if is_arm && self.epochs == 0 && [0, arm.0].contains(&self.incumbent) {
-            self.incumbent = arm.0;
-            self.is_trusted = true;
+        if is_arm && self.epochs == 0 && [0, arm.0].contains(&self.chosen.arm) {
+            self.chosen.arm = arm.0;
+            self.chosen.is_trusted = true;
             self.watch(FIRST_OF_KNOWN);
         }
         self
@@ -176,20 +179,20 @@ impl Site {
         match &mut self.aim {
             Aim::Explore(exploration) => {
                 exploration.learn(&epoch, &new);
-                let incumbent = exploration.judge(self.incumbent);
+                let incumbent = exploration.judge(self.chosen.arm);
                 let ratios = exploration.ratios(incumbent);
-                let is_changed = incumbent != self.incumbent;
+                let is_changed = incumbent != self.chosen.arm;
                 if is_changed {
-                    self.beside = exploration.beside_default(incumbent);
+                    self.chosen.beside = exploration.beside_default(incumbent);
                 }
-                self.incumbent = incumbent;
-                self.ratios = ratios;
-                self.doubts = if is_changed || !doubt.of_incumbent {
+                self.chosen.arm = incumbent;
+                self.chosen.ratios = ratios;
+                self.chosen.doubts = if is_changed || !doubt.of_incumbent {
                     0
                 } else {
-                    self.doubts + 1
+                    self.chosen.doubts + 1
                 };
-                if self.doubts >= DOUBTS {
+                if self.chosen.doubts >= DOUBTS {
                     self.restart(&epoch);
                 }
                 self.go_on_exploring();
@@ -197,10 +200,10 @@ impl Site {
             Aim::Watch(interval) => {
                 let interval = *interval;
                 if doubt.of_incumbent || doubt.of_level {
-                    self.doubts += 1;
+                    self.chosen.doubts += 1;
                     // A second look that nothing pays for is not made.
                     let is_unpaid = doubt.of_incumbent && self.account.free() < self.risk();
-                    if self.doubts >= DOUBTS || is_unpaid {
+                    if self.chosen.doubts >= DOUBTS || is_unpaid {
                         self.restart(&epoch);
                         self.go_on_exploring();
                     } else {
@@ -208,12 +211,12 @@ impl Site {
                     }
                 } else {
                     // A doubt that was not confirmed is no reason to look less often.
-                    let next = if self.doubts > 0 {
+                    let next = if self.chosen.doubts > 0 {
                         interval
                     } else {
                         interval.saturating_mul(2)
                     };
-                    self.doubts = 0;
+                    self.chosen.doubts = 0;
                     self.remember(&epoch);
                     self.watch(next);
                 }
@@ -231,9 +234,9 @@ impl Site {
     /// Knowledge of this job, in the order of the site's arms. A choice is in it also while it is watched.
     #[must_use]
     pub fn learnt(&self) -> Entry {
-        let is_chosen = self.incumbent != 0 || matches!(self.aim, Aim::Watch(_));
+        let is_chosen = self.chosen.arm != 0 || matches!(self.aim, Aim::Watch(_));
         Entry {
-            settled: is_chosen.then_some(self.incumbent),
+            settled: is_chosen.then_some(self.chosen.arm),
             arms: self.records.iter().map(|record| record.seen).collect(),
         }
     }
@@ -265,9 +268,9 @@ impl Site {
         };
         self.default_ns = Some(default_ns.max(1));
         self.levels = Span::with(None, default.median_ns);
-        self.incumbent = settled;
-        self.ratios = Span::with(None, permille(chosen.median_ns, default.median_ns));
-        self.beside = Beside {
+        self.chosen.arm = settled;
+        self.chosen.ratios = Span::with(None, permille(chosen.median_ns, default.median_ns));
+        self.chosen.beside = Beside {
             own: chosen_ns,
             default: default_ns,
             calls: 1,
@@ -321,10 +324,10 @@ impl Site {
 
     /// A look at what was begun with unmeasured says what it is compared with from then on.
     fn remember(&mut self, epoch: &Epoch) {
-        if self.ratios.is_none()
-            && let (Some(own), Some(default)) = (epoch.batch(self.incumbent), epoch.batch(0))
+        if self.chosen.ratios.is_none()
+            && let (Some(own), Some(default)) = (epoch.batch(self.chosen.arm), epoch.batch(0))
         {
-            self.ratios = Span::with(None, permille(own.median, default.median));
+            self.chosen.ratios = Span::with(None, permille(own.median, default.median));
             self.levels = Span::with(None, default.median);
         }
     }
@@ -336,10 +339,6 @@ impl Site {
         }
         self.restarts = self.restarts.saturating_add(1);
         self.aim = Aim::Explore(Exploration::new(u16::try_from(self.records.len()).unwrap_or(u16::MAX)));
-        self.incumbent = 0;
-        self.is_trusted = false;
-        self.ratios = None;
-        self.beside = Beside::default();
-        self.doubts = 0;
+        self.chosen = Chosen::default();
     }
 }

@@ -31,7 +31,7 @@ use kilter_protocol::plan::{Block, Item};
 use self::counting::{block, counted, counted_each, sent};
 pub use self::finding::Finding;
 pub use self::in_place::{InPlace, Untold, in_place};
-pub use self::ran::{AsFound, Forced, Ran, as_found, forced as each_forced};
+pub use self::ran::{AsFound, Calls, Forced, Ran, as_found, forced as each_forced};
 use crate::context::{Jobs, Site};
 use crate::in_job_search::{Held, item};
 use crate::proofs::Proofs;

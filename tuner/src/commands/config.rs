@@ -2,34 +2,44 @@
 
 use anyhow::bail;
 use clap::CommandFactory as _;
-use kilter_render::table;
+use kilter_render::{json, table};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Status, print};
 use crate::cli::{Cli, Config, Format};
 use crate::defaults::{self, Applied, Place};
 
-/// The answer as JSON.
-#[derive(Debug, Serialize)]
+/// Defaults of options, and where each is from.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Answer {
+    /// Places where files are looked for, in order: later ones win.
     files: Vec<FileRow>,
+    /// Options that files set, or every option of the command that was asked for.
     options: Vec<OptionRow>,
 }
 
-/// A place where files are looked for; later ones win.
-#[derive(Debug, Serialize)]
+/// A place where a file is looked for.
+#[derive(Debug, Serialize, JsonSchema)]
 struct FileRow {
+    /// The file.
     path: String,
+    /// Its readers: the site, an installation or a user.
     whose: &'static str,
+    /// True if it is there.
     read: bool,
 }
 
 /// An option with what holds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct OptionRow {
+    /// Words of the command.
     command: String,
+    /// The option's long name.
     option: String,
+    /// Its values; none where nothing is set.
     values: Vec<String>,
+    /// `FILE:LINE`, `variable NAME` or `built in`.
     from: String,
 }
 
@@ -48,7 +58,7 @@ pub(super) fn run(typed: &Config) -> anyhow::Result<Status> {
         options,
     };
     print(&match typed.format {
-        Format::Json => serde_json::to_string_pretty(&answer)?,
+        Format::Json => json::text(&answer)?,
         Format::Text => text(&answer),
     })?;
     Ok(Status::Holds)
@@ -146,5 +156,15 @@ fn text(answer: &Answer) -> String {
     match answer.options.is_empty() {
         true => format!("{files}\nNo file sets an option.\n"),
         false => format!("{files}\n{}", table::trimmed(&options)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_has_the_schema_that_is_published() {
+        kilter_fixtures::published::assert_current("config", &json::schema::<Answer>().unwrap());
     }
 }

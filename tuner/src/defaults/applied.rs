@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _};
 
-use super::error::{DefaultsError, Origin};
+use super::error::{DefaultsError, Origin, Refused};
 use super::file::{ALL, File, Set};
 use crate::cli::Cli;
 
@@ -98,11 +98,11 @@ fn checked(command: &Command, set: &Set) -> Result<Vec<Applied>, DefaultsError> 
     for words in commands {
         let Some(own) = at(command, &words) else { continue };
         let Some(option) = option(own, &set.key) else { continue };
-        let refused = |message: String| DefaultsError::Value {
+        let refused = |why: Refused| DefaultsError::Value {
             place: set.origin.clone(),
             key: set.key.clone(),
             command: words.join(" "),
-            message,
+            why,
         };
         check(own, option, &set.values).map_err(refused)?;
         found.push(Applied {
@@ -147,8 +147,8 @@ fn option<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
     arguments.find(|one| one.get_long() == Some(key) && !one.is_global_set() && !matches!(key, "help" | "version"))
 }
 
-/// The values as the command line would take them; else its words.
-fn check(command: &Command, option: &Arg, values: &[String]) -> Result<(), String> {
+/// Takes the values as the command line would.
+fn check(command: &Command, option: &Arg, values: &[String]) -> Result<(), Refused> {
     let is_switch = !option.get_action().takes_values();
     let key = option.get_long().unwrap_or_default();
     if is_switch {
@@ -156,14 +156,14 @@ fn check(command: &Command, option: &Arg, values: &[String]) -> Result<(), Strin
         return match values {
             [one] if matches!(one.as_str(), "true" | "false") && !is_count => Ok(()),
             [one] if is_count && one.parse::<u8>().is_ok() => Ok(()),
-            _ if is_count => Err("a number from 0 to 255 is meant".to_owned()),
-            _ => Err("it is a switch: true or false is meant".to_owned()),
+            _ if is_count => Err(Refused::Count),
+            _ => Err(Refused::Switch),
         };
     }
     let typed = values.iter().map(|value| format!("--{key}={value}"));
     let words = [command.get_name().to_owned()].into_iter().chain(typed);
     match command.clone().try_get_matches_from(words) {
-        Err(error) if is_of_value(error.kind()) => Err(first_line(&error.to_string())),
+        Err(error) if is_of_value(error.kind()) => Err(Refused::Value(error)),
         _ => Ok(()),
     }
 }
@@ -180,12 +180,6 @@ fn is_of_value(kind: ErrorKind) -> bool {
             | ErrorKind::InvalidUtf8
             | ErrorKind::ArgumentConflict
     )
-}
-
-fn first_line(text: &str) -> String {
-    let lines = text.lines().take_while(|line| !line.trim().is_empty());
-    let joined: Vec<&str> = lines.map(str::trim).collect();
-    joined.join("; ").trim_start_matches("error: ").to_owned()
 }
 
 fn with_default(command: Command, words: &[String], one: &Applied) -> Command {

@@ -59,7 +59,7 @@ pub enum DefaultsError {
         kind: &'static str,
     },
     /// A value that the option does not take.
-    #[error("{place}: `{key}` of `kilter {command}`: {message}")]
+    #[error("{place}: `{key}` of `kilter {command}`: {why}")]
     Value {
         /// File and line.
         place: Origin,
@@ -67,9 +67,31 @@ pub enum DefaultsError {
         key: String,
         /// The command.
         command: String,
-        /// The words of the command line.
-        message: String,
+        /// Reason.
+        why: Refused,
     },
+}
+
+/// Reason why an option does not take a value.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// An option that is counted.
+    #[error("a number from 0 to 255 is meant")]
+    Count,
+    /// An option without a value.
+    #[error("it is a switch: true or false is meant")]
+    Switch,
+    /// The command line would not take it.
+    #[error("{}", first_line(.0))]
+    Value(clap::Error),
+}
+
+/// The command line's words, without the usage that stands below them.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().take_while(|line| !line.trim().is_empty());
+    let joined: Vec<&str> = lines.map(str::trim).collect();
+    joined.join("; ").trim_start_matches("error: ").to_owned()
 }
 
 /// A line of a file.

@@ -60,10 +60,17 @@ pub fn cells(context: &Context<'_>, asked: &[Asked]) -> anyhow::Result<Vec<Cell>
     let collectives: BTreeSet<Collective> = asked.iter().map(|one| one.collective).collect();
     let label = format!("which/{}", targets.first().map(Target::name).unwrap_or_default());
     let reads = deciders::reads(library, &collectives);
-    let found = proof::as_found(jobs, &context.proofs, &label, &targets, reads)?;
+    let calls = proof::Calls {
+        jobs,
+        proofs: &context.proofs,
+        quarantine: &context.quarantine,
+        label: &label,
+        targets: &targets,
+    };
+    let found = proof::as_found(calls, reads)?;
     let places = Places::of(context.site.options, library);
     let unruled = deciders::unruled(&found.start.variables, &places);
-    let forced = proof::each_forced(jobs, &context.proofs, &context.quarantine, (&label, &unruled), &targets)?;
+    let forced = proof::each_forced(calls, &unruled)?;
     jobs.heed_jobs();
     let mut naming = Naming::default();
     let hosts: BTreeSet<&String> = found.start.hosts.iter().collect();

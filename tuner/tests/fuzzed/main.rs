@@ -31,7 +31,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// Seconds for each kind of input by default.
-const SECONDS: f64 = 3.5;
+const SECONDS: f64 = 1.5;
 
 /// No reader takes longer for inputs of this size.
 const LONGEST: Duration = Duration::from_secs(5);

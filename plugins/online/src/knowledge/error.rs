@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use kilter_profile::trust::TrustError;
 
-use super::{MOST_BYTES, VERSION};
+use super::{LONGEST, MOST_ARMS, MOST_BYTES, MOST_ROWS, VERSION};
 
 /// Reason why knowledge is neither read nor written. A file that is refused stays as it is.
 #[derive(Debug, thiserror::Error)]
@@ -13,12 +13,12 @@ pub enum KnowledgeError {
     #[error("what earlier jobs learnt is not used: {0}")]
     Trust(#[from] TrustError),
     /// It does not have the form of a file of knowledge.
-    #[error("`{path}` is no file of what jobs learnt: {reason}; remove it, and jobs begin anew")]
+    #[error("`{path}` is no file of what jobs learnt: {flaw}; remove it, and jobs begin anew")]
     Broken {
         /// The file.
         path: PathBuf,
         /// The mistake, with its place.
-        reason: String,
+        flaw: Flaw,
     },
     /// It has another version.
     #[error("`{path}` has version {got}; allowed: {VERSION}; remove it, or use the Kilter that wrote it")]
@@ -65,5 +65,76 @@ pub enum KnowledgeError {
         path: PathBuf,
         /// Cause.
         error: std::io::Error,
+    },
+}
+
+/// A mistake in a file of knowledge. Rows and arms are counted from 0.
+#[derive(Debug, thiserror::Error)]
+pub enum Flaw {
+    /// It is no text.
+    #[error(transparent)]
+    Text(#[from] std::string::FromUtf8Error),
+    /// It is no JSON of this form.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It has too many rows.
+    #[error("it has {got} rows; allowed: {MOST_ROWS}")]
+    Rows {
+        /// The rows.
+        got: usize,
+    },
+    /// A collective without a name, or with too long a name.
+    #[error("rows[{row}].collective has {bytes} bytes; allowed: 1 to {LONGEST}")]
+    Collective {
+        /// The row.
+        row: usize,
+        /// Length of the name.
+        bytes: usize,
+    },
+    /// Two rows for the same calls.
+    #[error("rows[{row}]: {collective} of class {class} is there twice")]
+    RowTwice {
+        /// The second row.
+        row: usize,
+        /// Its collective.
+        collective: String,
+        /// Its class of sizes.
+        class: u32,
+    },
+    /// A row with too many arms.
+    #[error("rows[{row}] has {got} arms; allowed: {MOST_ARMS}")]
+    Arms {
+        /// The row.
+        row: usize,
+        /// Its arms.
+        got: usize,
+    },
+    /// An arm without an id, or with too long an id.
+    #[error("rows[{row}].arms[{arm}].id has {bytes} bytes; allowed: 1 to {LONGEST}")]
+    ArmId {
+        /// The row.
+        row: usize,
+        /// The arm.
+        arm: usize,
+        /// Length of the id.
+        bytes: usize,
+    },
+    /// Two arms of one id.
+    #[error("rows[{row}].arms[{arm}]: `{id}` is there twice")]
+    ArmTwice {
+        /// The row.
+        row: usize,
+        /// The second arm.
+        arm: usize,
+        /// The id.
+        id: String,
+    },
+    /// A choice that is none of the arms.
+    #[error("rows[{row}].settled: `{id}` is none of its arms")]
+    Settled {
+        /// The row.
+        row: usize,
+        /// The choice.
+        id: String,
     },
 }

@@ -156,7 +156,7 @@ fn opened(path: &Path) -> Result<Option<File>, KnowledgeError> {
     }
     let text = String::from_utf8(bytes).map_err(|error| KnowledgeError::Broken {
         path: path.to_owned(),
-        reason: error.to_string(),
+        flaw: error.into(),
     })?;
     File::parse(&text, path).map(Some)
 }

@@ -41,7 +41,7 @@ impl Site {
         for arm in 1..u16::try_from(self.records.len()).unwrap_or(u16::MAX) {
             let Some(batch) = epoch.batch(arm) else { continue };
             let beyond = i128::from(batch.counted) - i128::from(batch.calls) * i128::from(default_ns);
-            if arm == self.incumbent {
+            if arm == self.chosen.arm {
                 self.account.charge(beyond);
             } else {
                 // Luck of an arm of which nothing is shown pays for nothing.
@@ -52,16 +52,20 @@ impl Site {
         self.account.took(challengers, self.reserve);
         self.account
             .calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
-        let excess_before = self.beside.excess(before.unwrap_or(default_ns));
-        if self.incumbent != 0
-            && let (Some(own), Some(default)) = (epoch.batch(self.incumbent), epoch.batch(0))
+        let excess_before = self.chosen.beside.excess(before.unwrap_or(default_ns));
+        if self.chosen.arm != 0
+            && let (Some(own), Some(default)) = (epoch.batch(self.chosen.arm), epoch.batch(0))
         {
             // An arm that has got slow is charged for that at once; luck of few calls is smoothed.
-            let earlier = if is_doubted { Beside::default() } else { self.beside };
-            self.beside = earlier.with(&own, &default);
+            let earlier = if is_doubted {
+                Beside::default()
+            } else {
+                self.chosen.beside
+            };
+            self.chosen.beside = earlier.with(&own, &default);
         }
         if self.running != 0 {
-            let each = excess_before.max(self.beside.excess(default_ns));
+            let each = excess_before.max(self.chosen.beside.excess(default_ns));
             self.account.charge(i128::from(self.untimed) * each);
         }
         self.untimed = 0;
@@ -79,10 +83,10 @@ impl Site {
             return doubt;
         };
         doubt.of_level = self.levels.is_some_and(|levels| levels.is_left_by(default.median));
-        if self.incumbent != 0
-            && let Some(batch) = epoch.batch(self.incumbent).filter(|batch| batch.calls >= enough)
+        if self.chosen.arm != 0
+            && let Some(batch) = epoch.batch(self.chosen.arm).filter(|batch| batch.calls >= enough)
         {
-            let high = self.ratios.map_or(1000, |ratios| ratios.high());
+            let high = self.chosen.ratios.map_or(1000, |ratios| ratios.high());
             // An arm that was a third faster has changed long before it is slower than the default.
             let most = high.max(1000).min(high + (high / 4).max(LEAST_CHANGE_PERMILLE));
             doubt.of_incumbent = permille(batch.median, default.median) > most;

@@ -27,10 +27,10 @@ impl Site {
             }
         };
         let arms = arms.unwrap_or_else(|| {
-            Exploration::without_challengers(self.incumbent, self.blocks_of_watch(), self.epoch_calls)
+            Exploration::without_challengers(self.chosen.arm, self.blocks_of_watch(), self.epoch_calls)
         });
         let default_ns = self.default_ns.unwrap_or(0);
-        let challengers = arms.iter().filter(|(arm, _)| *arm != 0 && *arm != self.incumbent);
+        let challengers = arms.iter().filter(|(arm, _)| *arm != 0 && *arm != self.chosen.arm);
         self.reserve = challengers
             .map(|(arm, calls)| self.records[usize::from(*arm)].reserve(u64::from(*calls), default_ns))
             .sum();
@@ -42,7 +42,7 @@ impl Site {
     pub(super) fn means(&self, free: i128) -> Means<'_> {
         Means {
             records: &self.records,
-            incumbent: self.incumbent,
+            incumbent: self.chosen.arm,
             default_ns: self.default_ns,
             free,
             epoch_calls: self.epoch_calls,
@@ -62,7 +62,7 @@ impl Site {
                 .calls_until(needed, self.default_ns.unwrap_or(1))
                 .min(LONGEST_WAIT),
         };
-        self.rest(wait, self.doubts > 0);
+        self.rest(wait, self.chosen.doubts > 0);
     }
 
     pub(super) fn watch(&mut self, interval: u64) {
@@ -79,13 +79,13 @@ impl Site {
     /// Quiet calls: of the incumbent as long as nothing speaks against it and the slack would pay for its getting slow unseen, else of the default.
     pub(super) fn rest(&mut self, calls: u64, is_doubted: bool) {
         self.running = 0;
-        if self.incumbent == 0 || is_doubted {
+        if self.chosen.arm == 0 || is_doubted {
             self.phase = Phase::Quiet(calls);
             return;
         }
         let unwatched = self.unwatched();
         if unwatched > 0 {
-            self.running = self.incumbent;
+            self.running = self.chosen.arm;
             self.phase = Phase::Quiet(calls.min(unwatched));
         } else {
             let wait = self.account.calls_until(self.risk(), self.default_ns.unwrap_or(1));
@@ -101,7 +101,7 @@ impl Site {
 
     /// Calls of the incumbent that the slack pays for if it gets slow after the last one that was timed, those until the next adoption left out.
     pub(super) fn unwatched(&self) -> u64 {
-        if self.is_trusted {
+        if self.chosen.is_trusted {
             return LONGEST_INTERVAL;
         }
         let in_all = self.account.free() / self.risk();
@@ -112,7 +112,7 @@ impl Site {
 
     /// Blocks of an epoch without challengers: as many as the slack pays for, where the incumbent takes part.
     pub(super) fn blocks_of_watch(&self) -> u32 {
-        if self.incumbent == 0 || self.is_trusted {
+        if self.chosen.arm == 0 || self.chosen.is_trusted {
             return BLOCKS_OF_WATCH;
         }
         let paid = u32::try_from(self.account.free() / self.risk()).unwrap_or(if self.account.free() > 0 {

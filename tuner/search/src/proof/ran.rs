@@ -56,18 +56,30 @@ pub struct Forced {
     pub ran: Ran,
 }
 
-/// Calls every target once as everybody does, in a job that also reads the parameters of these names. `label` names its launches.
+/// The calls that are asked for, and what their jobs need.
+#[derive(Clone, Copy)]
+pub struct Calls<'a> {
+    /// The jobs.
+    pub jobs: &'a Jobs<'a>,
+    /// Messages that were counted before.
+    pub proofs: &'a Proofs,
+    /// What was put away and is not forced.
+    pub quarantine: &'a Quarantine,
+    /// Begins the names of launches.
+    pub label: &'a str,
+    /// The calls.
+    pub targets: &'a [Target],
+}
+
+/// Calls every target once as everybody does, in a job that also reads the parameters of these names.
 ///
 /// # Errors
 /// A job that fails, for nothing of it is a candidate.
-pub fn as_found(
-    jobs: &Jobs<'_>,
-    proofs: &Proofs,
-    label: &str,
-    targets: &[Target],
-    reads: Vec<String>,
-) -> anyhow::Result<AsFound> {
-    let label = &format!("{label}/as found");
+pub fn as_found(calls: Calls<'_>, reads: Vec<String>) -> anyhow::Result<AsFound> {
+    let Calls {
+        jobs, proofs, targets, ..
+    } = calls;
+    let label = &format!("{}/as found", calls.label);
     let setup = Setup {
         call_paths: true,
         reads,
@@ -109,20 +121,14 @@ pub fn as_found(
     Ok(found)
 }
 
-/// Forces every algorithm that the library has for each target and that was not put away. `label` names its launches, `unruled` are settings
-/// without which a site's rules would win over what is forced.
+/// Forces every algorithm that the library has for each target and that was not put away. `unruled` are settings without which a site's rules
+/// would win over what is forced.
 ///
 /// # Errors
 /// A failure that no algorithm explains.
-pub fn forced(
-    jobs: &Jobs<'_>,
-    proofs: &Proofs,
-    quarantine: &Quarantine,
-    (label, unruled): (&str, &[Assignment]),
-    targets: &[Target],
-) -> anyhow::Result<Vec<Vec<Forced>>> {
-    let mut all = switched(jobs, proofs, quarantine, (label, unruled), targets)?;
-    at_start(jobs, quarantine, label, targets, &mut all)?;
+pub fn forced(calls: Calls<'_>, unruled: &[Assignment]) -> anyhow::Result<Vec<Vec<Forced>>> {
+    let mut all = switched(calls, unruled)?;
+    at_start(calls, &mut all)?;
     Ok(all)
 }
 
@@ -130,14 +136,15 @@ pub fn forced(
 type Choice = (u64, String, Selection);
 
 /// Algorithms that are switched in a running job.
-fn switched(
-    jobs: &Jobs<'_>,
-    proofs: &Proofs,
-    quarantine: &Quarantine,
-    (label, unruled): (&str, &[Assignment]),
-    targets: &[Target],
-) -> anyhow::Result<Vec<Vec<Forced>>> {
-    let label = &format!("{label}/forced");
+fn switched(calls: Calls<'_>, unruled: &[Assignment]) -> anyhow::Result<Vec<Vec<Forced>>> {
+    let Calls {
+        jobs,
+        proofs,
+        quarantine,
+        targets,
+        ..
+    } = calls;
+    let label = &format!("{}/forced", calls.label);
     let mut all: Vec<Vec<Forced>> = vec![Vec::new(); targets.len()];
     let mut asked: Vec<(usize, Vec<Choice>)> = Vec::new();
     for (index, target) in targets.iter().enumerate() {
@@ -205,13 +212,14 @@ fn switched(
 }
 
 /// Algorithms that are chosen when a job starts: a job tries one of each collective.
-fn at_start(
-    jobs: &Jobs<'_>,
-    quarantine: &Quarantine,
-    label: &str,
-    targets: &[Target],
-    all: &mut [Vec<Forced>],
-) -> anyhow::Result<()> {
+fn at_start(calls: Calls<'_>, all: &mut [Vec<Forced>]) -> anyhow::Result<()> {
+    let Calls {
+        jobs,
+        quarantine,
+        label,
+        targets,
+        ..
+    } = calls;
     let library = &jobs.site.library;
     let trials = startup_algorithms::trials(library, targets, jobs.site.options.ranks, &jobs.site.hosts());
     for (number, trial) in trials.iter().enumerate() {
