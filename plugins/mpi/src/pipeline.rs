@@ -11,13 +11,15 @@ use mpi_sys::MPI_Comm;
 
 use crate::layout::Layout;
 use crate::library::{Blocks, call};
-use crate::{Arena, CallArguments, MpiError, constants};
+use crate::{Arena, CallArguments, LanesError, MpiError, constants, over_lanes};
 
 /// A collective carried out by calls of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pipeline {
     target: Collective,
     steps: Vec<Step>,
+    /// Decomposed into calls on nodes and lanes instead of steps.
+    over_lanes: bool,
 }
 
 /// Calls that cannot stand for a collective.
@@ -26,6 +28,11 @@ pub enum PipelineError {
     /// The composition is empty.
     #[error("a composition for {0} needs at least one call")]
     Empty(Collective),
+    /// There is no decomposition over lanes.
+    #[error(
+        "{0} is not decomposed over lanes; allgather, allreduce, alltoall, bcast, gather, reduce, reduce_scatter_block and scatter are"
+    )]
+    NoLanes(Collective),
     /// A call cannot start from what is there.
     #[error(
         "{target}: call {position} ({call}) needs its data as {needed:?}, but has it as {available:?}, and no local copy converts that"
@@ -118,12 +125,38 @@ impl Pipeline {
                 needed: target.output(),
             });
         }
-        Ok(Pipeline { target, steps })
+        Ok(Pipeline {
+            target,
+            steps,
+            over_lanes: false,
+        })
     }
 
     /// The composition of a row of the table of mock-ups. A test shows that every row composes.
     pub fn of(mockup: &Mockup) -> Result<Pipeline, PipelineError> {
+        if mockup.is_over_lanes() {
+            return Pipeline::over_lanes(mockup.collective);
+        }
         Pipeline::new(mockup.collective, mockup.calls)
+    }
+
+    /// The decomposition into calls on nodes and lanes.
+    fn over_lanes(target: Collective) -> Result<Pipeline, PipelineError> {
+        if !over_lanes::has(target) {
+            return Err(PipelineError::NoLanes(target));
+        }
+        Ok(Pipeline {
+            target,
+            steps: Vec::new(),
+            over_lanes: true,
+        })
+    }
+
+    /// True if it needs the communicators that [`Arena::make_lanes`] makes.
+    #[inline]
+    #[must_use]
+    pub fn is_over_lanes(&self) -> bool {
+        self.over_lanes
     }
 
     /// Collective that it replaces.
@@ -135,13 +168,14 @@ impl Pipeline {
     /// True if it serves blocks of different lengths: each call that has blocks takes counts.
     #[must_use]
     pub fn takes_counts(&self) -> bool {
-        self.steps.iter().all(|step| {
-            let is_vector = matches!(
-                step.call,
-                Collective::ReduceScatter | Collective::Scatterv | Collective::Gatherv
-            );
-            !step.call.has_blocks() || (is_vector && !step.moves_bytes)
-        })
+        !self.over_lanes
+            && self.steps.iter().all(|step| {
+                let is_vector = matches!(
+                    step.call,
+                    Collective::ReduceScatter | Collective::Scatterv | Collective::Gatherv
+                );
+                !step.call.has_blocks() || (is_vector && !step.moves_bytes)
+            })
     }
 
     /// Carries it out on this rank. `MPI_IN_PLACE` is not understood. If a call inside has equal blocks, the target has
@@ -185,7 +219,8 @@ impl Pipeline {
         let extent = Layout::of(arguments.datatype)?.extent;
         let element_bytes = MpiError::count_back("MPI_Type_get_extent", c_int::try_from(extent).unwrap_or(-1))?;
         let mut padded = arguments.count;
-        if counts.is_none() && !self.target.has_blocks() && self.steps.iter().any(|step| step.call.has_blocks()) {
+        let has_blocks = self.over_lanes || self.steps.iter().any(|step| step.call.has_blocks());
+        if counts.is_none() && !self.target.has_blocks() && has_blocks {
             padded = padded.next_multiple_of(p_ranks);
         }
         let fits = match counts {
@@ -197,6 +232,10 @@ impl Pipeline {
                 operation: self.target.mpi_name(),
                 code: constants::err_count(),
             });
+        }
+        if self.over_lanes {
+            // SAFETY: by this function's contract.
+            return unsafe { self.run_over_lanes(comm, arguments, (rank, element_bytes, padded), arena) };
         }
         let blocks = counts.map_or(Blocks::Equal, Blocks::Counts);
         let is_root = usize::try_from(arguments.root).is_ok_and(|root| root == rank);
@@ -216,6 +255,50 @@ impl Pipeline {
         };
         // SAFETY: `run` has the buffers of the call, by this function's contract.
         unsafe { run.carry_out() }
+    }
+}
+
+impl Pipeline {
+    /// # Safety
+    /// As for [`Pipeline::run`].
+    unsafe fn run_over_lanes(
+        &self,
+        comm: MPI_Comm,
+        arguments: &CallArguments,
+        (rank, element_bytes, padded): (usize, usize, usize),
+        arena: &mut Arena,
+    ) -> Result<(), MpiError> {
+        if arguments.count == 0 {
+            return Ok(());
+        }
+        let no_lanes = |error| match error {
+            LanesError::Mpi(error) => error,
+            LanesError::Uneven { .. } | LanesError::NotMade => MpiError {
+                operation: self.target.mpi_name(),
+                code: constants::err_other(),
+            },
+        };
+        // SAFETY: by this function's contract.
+        unsafe { arena.make_lanes(comm) }.map_err(no_lanes)?;
+        let Some(lanes) = arena.lanes.take() else {
+            return Err(no_lanes(LanesError::NotMade));
+        };
+        let held = std::mem::take(&mut arena.held);
+        let mut run = over_lanes::Run {
+            target: self.target,
+            lanes: &lanes,
+            arguments,
+            rank,
+            element_bytes,
+            padded,
+            arena,
+            held,
+        };
+        // SAFETY: `run` has the buffers of the call, by this function's contract; there is at least one element.
+        let done = unsafe { run.carry_out() };
+        drop(run);
+        arena.lanes = Some(lanes);
+        done
     }
 }
 

@@ -134,6 +134,7 @@ impl From<&Mockup> for Row {
             needs: Needs {
                 // They call the library's functions with int counts.
                 int_volume: true,
+                commutative: mockup.needs_commutative(),
                 predefined_operator: mockup.pads_for_operator(),
                 ..Needs::default()
             },
