@@ -42,13 +42,32 @@ fn row(text: &str) -> Result<Option<(String, String)>, String> {
         .lines()
         .find_map(|line| line.strip_prefix("guideline = \"")?.strip_suffix('"'))
         .ok_or("a remedy needs a line `guideline = \"...\"`")?;
-    let wrong =
-        || format!("a remedy is `a(n) <= b(n) + c(n)`, each a collective on the whole volume, not `{statement}`");
+    let wrong = || {
+        format!(
+            "a remedy is `a(n) <= b(n) + c(n)`, each a collective on the whole volume, or `a(n) <= b(n){{node}} + c(n*q/p){{lane}}`, \
+             not `{statement}`"
+        )
+    };
     let plain = |call: &str| call.trim().strip_suffix("(n)").map(str::to_owned).ok_or_else(wrong);
+    // Volumes of lanes are read by the guideline's parser alone.
+    let on_part = |call: &str| {
+        let is_there = ["(n){node}", "(n){lane}", "(n*q/p){lane}"].iter();
+        let mut names = is_there.filter_map(|end| call.trim().strip_suffix(end));
+        names.next_back().map(str::to_owned).ok_or_else(wrong)
+    };
     let (left, right) = statement.split_once("<=").ok_or_else(wrong)?;
-    let left = plain(left)?;
-    let calls: Vec<String> = right.split('+').map(plain).collect::<Result<_, _>>()?;
-    let id = format!("{left}.as_{}", calls.join("_"));
+    let (left, right) = (plain(left)?, right.trim());
+    let over_lanes = right.contains("{lane}");
+    let calls: Vec<String> = if over_lanes {
+        right.split('+').map(on_part).collect::<Result<_, _>>()?
+    } else {
+        right.split('+').map(plain).collect::<Result<_, _>>()?
+    };
+    let id = if over_lanes {
+        format!("{left}.over_lanes")
+    } else {
+        format!("{left}.as_{}", calls.join("_"))
+    };
     let calls: Vec<String> = calls
         .iter()
         .map(|call| format!("Collective::{}", variant(call)))
@@ -58,6 +77,7 @@ fn row(text: &str) -> Result<Option<(String, String)>, String> {
     let _ = writeln!(row, "        id: {id:?},");
     let _ = writeln!(row, "        collective: Collective::{},", variant(&left));
     let _ = writeln!(row, "        calls: &[{}],", calls.join(", "));
+    let _ = writeln!(row, "        side: {right:?},");
     let _ = writeln!(row, "    }},");
     Ok(Some((id, row)))
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::lanes::Lanes;
 use crate::{Nodes, Transport, TransportError};
 
-/// A [`Transport`] among the ranks of one node, or among one rank of each node, over the one among all: ranks are numbered
+/// A [`Transport`] among ranks of one node, or among one rank of each node, over the one among all: ranks are numbered
 /// anew, everything else is passed on. Errors name ranks of the communicator below.
 ///
 /// Nothing is allocated, as long as nobody asks for the nodes, which within a node or among leaders is no question.
@@ -28,6 +29,9 @@ pub struct Group<'t, 'n, T> {
 enum Members<'n> {
     Listed(&'n [usize]),
     Leaders { nodes: &'n Nodes, root: usize },
+    Lane { lanes: Lanes<'n>, number: usize },
+    Heads { lanes: Lanes<'n>, node: usize },
+    Team { lanes: Lanes<'n>, node: usize, head: usize },
 }
 
 /// The rank that leads a node in a call: its first one, but `root` leads its own.
@@ -66,10 +70,46 @@ impl<'t, 'n, T: Transport> Group<'t, 'n, T> {
         }
     }
 
+    /// The heads of this rank's lane, of which it is one, in the order of nodes.
+    pub(crate) fn of_lane(transport: &'t mut T, lanes: Lanes<'n>) -> Group<'t, 'n, T> {
+        let (node, number) = lanes.place_of(transport.rank());
+        debug_assert!(number < lanes.count(), "this rank heads a lane");
+        Group {
+            transport,
+            members: Members::Lane { lanes, number },
+            rank: node,
+        }
+    }
+
+    /// The heads of lanes on this rank's node, of which it is one, in the order of lanes.
+    pub(crate) fn of_heads(transport: &'t mut T, lanes: Lanes<'n>) -> Group<'t, 'n, T> {
+        let (node, number) = lanes.place_of(transport.rank());
+        debug_assert!(number < lanes.count(), "this rank heads a lane");
+        Group {
+            transport,
+            members: Members::Heads { lanes, node },
+            rank: number,
+        }
+    }
+
+    /// The head of this rank's team, which is number 0, and the others.
+    pub(crate) fn of_team(transport: &'t mut T, lanes: Lanes<'n>) -> Group<'t, 'n, T> {
+        let (node, number) = lanes.place_of(transport.rank());
+        let head = number % lanes.count();
+        Group {
+            transport,
+            members: Members::Team { lanes, node, head },
+            rank: number / lanes.count(),
+        }
+    }
+
     fn below(&self, rank: usize) -> usize {
         match self.members {
             Members::Listed(ranks) => ranks[rank],
             Members::Leaders { nodes, root } => leader(nodes, rank, root),
+            Members::Lane { lanes, number } => lanes.rank(rank, number),
+            Members::Heads { lanes, node } => lanes.rank(node, rank),
+            Members::Team { lanes, node, head } => lanes.rank(node, head + rank * lanes.count()),
         }
     }
 }
@@ -85,14 +125,17 @@ impl<T: Transport> Transport for Group<'_, '_, T> {
         match self.members {
             Members::Listed(ranks) => ranks.len(),
             Members::Leaders { nodes, .. } => nodes.count(),
+            Members::Lane { lanes, .. } => lanes.nodes(),
+            Members::Heads { lanes, .. } => lanes.count(),
+            Members::Team { lanes, node, head } => lanes.team(node, head),
         }
     }
 
     fn nodes(&mut self) -> Result<Arc<Nodes>, TransportError> {
         let p = self.size();
         Ok(Arc::new(match self.members {
-            Members::Listed(_) => Nodes::one(p),
-            Members::Leaders { .. } => Nodes::each_alone(p),
+            Members::Listed(_) | Members::Heads { .. } | Members::Team { .. } => Nodes::one(p),
+            Members::Leaders { .. } | Members::Lane { .. } => Nodes::each_alone(p),
         }))
     }
 

@@ -25,6 +25,7 @@ pub mod exscan;
 pub mod gather;
 pub mod gatherv;
 pub mod group;
+mod lanes;
 pub mod mockup;
 mod nodes;
 mod overlap;

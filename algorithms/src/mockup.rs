@@ -2,7 +2,7 @@
 //!
 //! A mock-up is the right side of a guideline, and a remedy: where a guideline is violated, its mock-up is faster than the
 //! function itself, and the drop-in can run it. The table is made of the guidelines that say `remedy = true` (`build.rs`). Ids follow
-//! PGMPITuneLib: `<collective>.as_<call>_<call>`.
+//! PGMPITuneLib: `<collective>.as_<call>_<call>`; that of a decomposition over lanes is `<collective>.over_lanes`.
 
 use crate::{Collective, Shape, scratch};
 
@@ -13,8 +13,10 @@ pub struct Mockup {
     pub id: &'static str,
     /// The collective that it stands for.
     pub collective: Collective,
-    /// The calls, in order; each on the full volume `n`.
+    /// The calls, in order; each on the full volume `n` and on all ranks, unless it is a decomposition over lanes.
     pub calls: &'static [Collective],
+    /// The right side of its guideline, from which it is made: `reduce(n) + bcast(n)`.
+    pub side: &'static str,
 }
 
 impl Mockup {
@@ -22,6 +24,12 @@ impl Mockup {
     /// library takes inside them is not counted.
     #[must_use]
     pub fn scratch(&self, p_ranks: usize, n_bytes: usize) -> usize {
+        if self.is_over_lanes() {
+            // Of one rank on each node, the most: two shares, and with padding a copy of the input and one of the output.
+            let row_bytes = p_ranks.saturating_mul(scratch::ELEMENT_BYTES);
+            let most = scratch::kept(n_bytes.saturating_add(row_bytes)).saturating_mul(4);
+            return if n_bytes == 0 { 0 } else { most };
+        }
         let between = match self.calls {
             // The broadcast works in the buffer that the call before it has filled.
             [_, Collective::Bcast] => 0,
@@ -42,6 +50,18 @@ impl Mockup {
         }
     }
 
+    /// True if its calls are made on the nodes and on the lanes, the ranks with the same number on their nodes (Traeff and Hunold 2020).
+    #[must_use]
+    pub fn is_over_lanes(&self) -> bool {
+        self.side.contains("{lane}")
+    }
+
+    /// True if it combines contributions in an order other than that of ranks, since the ranks of a node need not follow each other.
+    #[must_use]
+    pub fn needs_commutative(&self) -> bool {
+        self.is_over_lanes() && self.collective.has_operator()
+    }
+
     /// True if it hands the operator elements of its own where the number of elements is no multiple of the ranks. The first call of what
     /// combines gets the caller's contributions, and so the caller's operator.
     #[must_use]
@@ -59,10 +79,17 @@ pub fn find(id: &str) -> Option<&'static Mockup> {
     MOCKUPS.iter().find(|mockup| mockup.id == id)
 }
 
-/// The mock-up of `collective` made of exactly these calls.
+/// The mock-up of `collective` made of exactly these calls on all ranks.
 #[must_use]
 pub fn of_calls(collective: Collective, calls: &[Collective]) -> Option<&'static Mockup> {
+    let is_it = |mockup: &&Mockup| mockup.collective == collective && mockup.calls == calls && !mockup.is_over_lanes();
+    MOCKUPS.iter().find(is_it)
+}
+
+/// The mock-up of `collective` made of exactly this side of a guideline.
+#[must_use]
+pub fn of_side(collective: Collective, side: &str) -> Option<&'static Mockup> {
     MOCKUPS
         .iter()
-        .find(|mockup| mockup.collective == collective && mockup.calls == calls)
+        .find(|mockup| mockup.collective == collective && mockup.side == side)
 }

@@ -2,6 +2,7 @@
 
 mod bruck;
 mod circulant;
+mod lanes;
 mod linear;
 mod neighbour_exchange;
 mod recursive_doubling;
@@ -9,4 +10,4 @@ mod ring;
 mod shared_memory;
 mod two_level;
 
-crate::registry::rows!(allgather: bruck, circulant, linear, neighbour_exchange, recursive_doubling, ring, shared_memory, two_level);
+crate::registry::rows!(allgather: bruck, circulant, lanes, linear, neighbour_exchange, recursive_doubling, ring, shared_memory, two_level);

@@ -2,6 +2,7 @@
 
 mod circulant;
 mod direct;
+mod lanes;
 mod linear;
 mod rabenseifner;
 mod recursive_doubling;
@@ -11,4 +12,4 @@ mod shared_memory;
 mod shared_memory_parts;
 mod two_level;
 
-crate::registry::rows!(allreduce: circulant, direct, linear, rabenseifner, recursive_doubling, reduce_bcast, ring, shared_memory, shared_memory_parts, two_level);
+crate::registry::rows!(allreduce: circulant, direct, lanes, linear, rabenseifner, recursive_doubling, reduce_bcast, ring, shared_memory, shared_memory_parts, two_level);

@@ -43,7 +43,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 /// By the value of `leaders`.
-static CHOICES: [&Algorithm; 4] = [
+pub(super) static CHOICES: [&Algorithm; 4] = [
     &recursive_doubling::INFO,
     &rabenseifner::INFO,
     &ring::INFO,
@@ -112,11 +112,19 @@ fn among<T: Transport>(
 ) -> Result<(), TransportError> {
     let row = choice(&CHOICES, parameters);
     let flat = call(input, output, 0, own_parameters(parameters, row));
-    let mut leaders = levels.leaders(transport);
+    run_choice(row, &mut levels.leaders(transport), flat)
+}
+
+/// Runs one of [`CHOICES`].
+pub(super) fn run_choice<T: Transport>(
+    row: &Algorithm,
+    transport: &mut T,
+    arguments: Arguments<'_>,
+) -> Result<(), TransportError> {
     match row.id {
-        rabenseifner::ID => rabenseifner::run(&mut leaders, flat),
-        ring::ID => ring::run(&mut leaders, flat),
-        circulant::ID => circulant::run(&mut leaders, flat),
-        _ => recursive_doubling::run(&mut leaders, flat),
+        rabenseifner::ID => rabenseifner::run(transport, arguments),
+        ring::ID => ring::run(transport, arguments),
+        circulant::ID => circulant::run(transport, arguments),
+        _ => recursive_doubling::run(transport, arguments),
     }
 }

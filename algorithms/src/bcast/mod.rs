@@ -3,6 +3,7 @@
 mod binary;
 pub(crate) mod binomial;
 mod circulant;
+mod lanes;
 pub(crate) mod linear;
 mod pipelined_chain;
 mod scatter_allgather;
@@ -10,4 +11,4 @@ mod shared_memory;
 mod two_level;
 mod two_tree;
 
-crate::registry::rows!(bcast: binary, binomial, circulant, linear, pipelined_chain, scatter_allgather, shared_memory, two_level, two_tree);
+crate::registry::rows!(bcast: binary, binomial, circulant, lanes, linear, pipelined_chain, scatter_allgather, shared_memory, two_level, two_tree);

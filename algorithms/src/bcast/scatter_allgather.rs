@@ -21,8 +21,6 @@
 //!            abc      abc      abc      c from 0, a from 1
 //! ```
 
-use std::ops::Range;
-
 use crate::patterns::{binomial, ring};
 use crate::schedule::{Division, Halving, ceil_log2, elements, in_bytes};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
@@ -61,15 +59,6 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let element_bytes = transport.element_bytes();
     let blocks = Division::new(elements(output.len(), element_bytes), p);
     let block_of = |index: usize| in_bytes(blocks.block(index), element_bytes);
-    let blocks_of = |ranks: Range<usize>| block_of(ranks.start).start..block_of(ranks.end - 1).end;
-
-    let place = Halving::new(rank, root, p);
-    if let Some(parent) = place.parent {
-        let blocks = &mut output[blocks_of(place.subtree.clone())];
-        if !blocks.is_empty() {
-            transport.recv(parent, blocks)?;
-        }
-    }
-    binomial::send_to_children(transport, &place, output, blocks_of)?;
+    binomial::scatter_in_place(transport, &Halving::new(rank, root, p), output, block_of)?;
     ring::allgather(transport, output, block_of, Some(root))
 }

@@ -40,7 +40,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 /// By the value of `leaders`.
-static CHOICES: [&Algorithm; 4] = [
+pub(super) static CHOICES: [&Algorithm; 4] = [
     &binomial::INFO,
     &scatter_allgather::INFO,
     &pipelined_chain::INFO,
@@ -68,15 +68,23 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let Arguments { output, parameters, .. } = arguments;
     if levels.leads() {
         let row = choice(&CHOICES, parameters);
-        let mut leaders = levels.leaders(transport);
         let flat = call(&[], &mut *output, levels.root_node(), own_parameters(parameters, row));
-        match row.id {
-            scatter_allgather::ID => scatter_allgather::run(&mut leaders, flat),
-            pipelined_chain::ID => pipelined_chain::run(&mut leaders, flat),
-            circulant::ID => circulant::run(&mut leaders, flat),
-            _ => binomial::run(&mut leaders, flat),
-        }?;
+        run_choice(row, &mut levels.leaders(transport), flat)?;
     }
     let (mut node, leader) = levels.on_node(transport);
     binomial::run(&mut node, call(&[], output, leader, &[]))
+}
+
+/// Runs one of [`CHOICES`].
+pub(super) fn run_choice<T: Transport>(
+    row: &Algorithm,
+    transport: &mut T,
+    arguments: Arguments<'_>,
+) -> Result<(), TransportError> {
+    match row.id {
+        scatter_allgather::ID => scatter_allgather::run(transport, arguments),
+        pipelined_chain::ID => pipelined_chain::run(transport, arguments),
+        circulant::ID => circulant::run(transport, arguments),
+        _ => binomial::run(transport, arguments),
+    }
 }

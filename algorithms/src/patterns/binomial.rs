@@ -28,6 +28,23 @@ pub(crate) fn send_to_children<T: Transport>(
     subtree::send(transport, place.children(), data, bytes_of)
 }
 
+/// Gives every rank its block of the root's `data`, where it lies in the root's, and those of its subtree.
+pub(crate) fn scatter_in_place<T: Transport>(
+    transport: &mut T,
+    place: &Halving,
+    data: &mut [u8],
+    block_of: impl Fn(usize) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let blocks_of = |ranks: Range<usize>| block_of(ranks.start).start..block_of(ranks.end - 1).end;
+    if let Some(parent) = place.parent {
+        let blocks = &mut data[blocks_of(place.subtree.clone())];
+        if !blocks.is_empty() {
+            transport.recv(parent, blocks)?;
+        }
+    }
+    send_to_children(transport, place, data, blocks_of)
+}
+
 /// Collects the blocks of this rank's subtree in `blocks`, in rank order; each rank gives its `input`.
 pub(crate) fn collect<T: Transport>(
     transport: &mut T,

@@ -42,7 +42,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 /// By the value of `leaders`.
-static CHOICES: [&Algorithm; 2] = [&binomial::INFO, &ring::INFO];
+pub(super) static CHOICES: [&Algorithm; 2] = [&binomial::INFO, &ring::INFO];
 
 const LEADERS: Parameter = Parameter {
     name: "leaders",
@@ -112,9 +112,17 @@ fn among<T: Transport>(
 ) -> Result<(), TransportError> {
     let row = choice(&CHOICES, parameters);
     let flat = call(input, output, levels.root_node(), own_parameters(parameters, row));
-    let mut leaders = levels.leaders(transport);
+    run_choice(row, &mut levels.leaders(transport), flat)
+}
+
+/// Runs one of [`CHOICES`].
+pub(super) fn run_choice<T: Transport>(
+    row: &Algorithm,
+    transport: &mut T,
+    arguments: Arguments<'_>,
+) -> Result<(), TransportError> {
     match row.id {
-        ring::ID => ring::run(&mut leaders, flat),
-        _ => binomial::run(&mut leaders, flat),
+        ring::ID => ring::run(transport, arguments),
+        _ => binomial::run(transport, arguments),
     }
 }

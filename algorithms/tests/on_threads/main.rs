@@ -7,6 +7,7 @@ mod common;
 mod counting;
 mod data_movement;
 mod faults;
+mod lanes;
 mod scratch;
 mod shared_memory;
 mod threads;

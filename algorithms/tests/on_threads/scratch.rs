@@ -42,11 +42,11 @@ fn values(algorithm: &Algorithm) -> Vec<Vec<u64>> {
     values
 }
 
-/// The placements to test. Only rows of two levels depend on the placement of ranks.
+/// The placements to test. Only rows of two levels and of lanes depend on the placement of ranks.
 fn places(algorithm: &Algorithm) -> &'static [Place] {
     if algorithm.needs.contains(&Need::OneNode) {
         &[Place::Filled(usize::MAX)]
-    } else if algorithm.id.ends_with("two_level") {
+    } else if algorithm.id.ends_with("two_level") || algorithm.id.ends_with("lanes") {
         &[
             Place::Alone,
             Place::Filled(2),

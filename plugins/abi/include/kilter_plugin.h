@@ -87,6 +87,8 @@ typedef struct kilter_context {
     int32_t size;
     uint32_t reserved;
     MPI_Comm comm; /* private: the ranks of the program's communicator, only the plugin's messages; errors are returned */
+    /* A plugin that makes communicators of its own out of it names them `kilter_private` (MPI_Comm_set_name) before their
+     * first collective call: the drop-in leaves the calls on them to the library. */
     void *state;   /* the plugin's state for this communicator; NULL at first; see kilter_plugin.release */
     void *host;    /* the drop-in's state; leave it alone */
     /* Scratch of at least `bytes` bytes, aligned for any type, kept until the communicator is freed; the next call for the

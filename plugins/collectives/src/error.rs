@@ -1,7 +1,7 @@
 //! Why a call failed.
 
 use kilter_algorithms::TransportError;
-use kilter_mpi::MpiError;
+use kilter_mpi::{LanesError, MpiError};
 
 /// Why a call could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +9,9 @@ pub(crate) enum CallError {
     /// From the layer over MPI.
     #[error(transparent)]
     Mpi(#[from] MpiError),
+    /// There are no lanes for a mock-up over lanes.
+    #[error(transparent)]
+    Lanes(#[from] LanesError),
     /// From an algorithm.
     #[error(transparent)]
     Transport(#[from] TransportError),

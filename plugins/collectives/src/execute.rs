@@ -79,6 +79,10 @@ pub(crate) unsafe fn run_mockup(
         op: buffers.op,
         root: call.arguments.root,
     };
+    if pipeline.is_over_lanes() {
+        // SAFETY: the communicator is the arena's, and all ranks make the call, by this function's contract.
+        unsafe { arena.make_lanes(call.comm)? };
+    }
     let Some(counts) = call.counts() else {
         // SAFETY: the buffers have the shapes of the call, and all ranks make it, by this function's contract.
         unsafe { pipeline.run(call.comm, &arguments, arena)? };

@@ -18,8 +18,12 @@ fn in_c(row: &'static Row) -> Option<Algorithm> {
     let needs = match row {
         Row::Algorithm(entry) => needs(entry.row().needs),
         // They call the library's functions with int counts.
-        Row::Mockup(mockup, _) if mockup.pads_for_operator() => NEEDS_INT_VOLUME | NEEDS_PREDEFINED_OPERATOR,
-        Row::Mockup(..) => NEEDS_INT_VOLUME,
+        Row::Mockup(mockup, _) => {
+            let bit = |is_needed: bool, bit: u32| if is_needed { bit } else { 0 };
+            NEEDS_INT_VOLUME
+                | bit(mockup.pads_for_operator(), NEEDS_PREDEFINED_OPERATOR)
+                | bit(mockup.needs_commutative(), NEEDS_COMMUTATIVE)
+        }
     };
     let parameters: Vec<Parameter> = match row {
         Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),

@@ -50,25 +50,19 @@ unsafe extern "C" fn run<const C: usize>(context: *mut Context, arguments: *cons
     }
 }
 
-/// The one reason for which a row returns [`UNAVAILABLE`]; rank 0 prints it with its details.
-pub const UNAVAILABLE_REASON: &str = "the ranks have no memory in common (is there room in /dev/shm?)";
+/// The reasons for which a row returns [`UNAVAILABLE`]; rank 0 prints the one that holds, with its details.
+pub const UNAVAILABLE_REASON: &str = "the ranks have no memory in common (is there room in /dev/shm?), or, of a row over lanes, not equally many are on every node";
 
 /// Handles a call that failed. Missing shared memory is reported to the host as [`UNAVAILABLE`]; any other failure ends the job.
 #[cold]
 fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Result<(), CallError>>) -> c_int {
     let reason = match failed {
         Ok(Ok(())) => return 0,
-        // Memory is taken by all ranks together, before anything else is done.
+        // Memory is taken, and lanes are made, by all ranks together, before anything else is done.
         Ok(Err(CallError::Transport(error @ TransportError::NoSharedMemory { .. }))) => {
-            if context.rank == 0 {
-                kilter_mpi::say(format_args!(
-                    "warning: {} on {} ranks: {error}",
-                    id(arguments),
-                    context.size
-                ));
-            }
-            return UNAVAILABLE;
+            return unavailable(context, arguments, &error);
         }
+        Ok(Err(CallError::Lanes(error))) if error.is_common() => return unavailable(context, arguments, &error),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "a defect of Kilter: it panicked, see the message above".to_owned(),
     };
@@ -81,6 +75,18 @@ fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Re
     ));
     // SAFETY: MPI is running, as a collective was called.
     unsafe { kilter_mpi::abort(context.comm, 1) }
+}
+
+/// Says on rank 0 why the row cannot run on this communicator.
+fn unavailable(context: &Context, arguments: &Arguments, reason: &dyn std::error::Error) -> c_int {
+    if context.rank == 0 {
+        kilter_mpi::say(format_args!(
+            "warning: {} on {} ranks: {reason}",
+            id(arguments),
+            context.size
+        ));
+    }
+    UNAVAILABLE
 }
 
 /// The id of the row that is called.
@@ -99,9 +105,11 @@ pub(crate) unsafe extern "C" fn release(context: *mut Context) {
         let state = std::mem::replace(&mut (*context).state, std::ptr::null_mut());
         if !state.is_null() {
             let mut state = Box::from_raw(state.cast::<State>());
-            // All ranks free the communicator, and so come here, together; a window that cannot be freed is all there is to lose.
+            // All ranks free the communicator, and so come here, together; what cannot be freed is all there is to lose.
             if let Err(error) = state.arena.release() {
-                kilter_mpi::say(format_args!("warning: shared memory is not freed: {error}"));
+                kilter_mpi::say(format_args!(
+                    "warning: shared memory or communicators of lanes are not freed: {error}"
+                ));
             }
         }
     }

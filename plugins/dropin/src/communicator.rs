@@ -206,14 +206,19 @@ unsafe fn find(comm: MPI_Comm, started: &'static Started) -> *const c_void {
 /// As for [`look_up`].
 #[cold]
 unsafe fn create(comm: MPI_Comm, started: &'static Started) -> *const c_void {
-    // SAFETY: by this function's contract, all ranks of `comm` make this call.
-    let state = unsafe { rules_of(comm, started) };
-    let attribute = state.map_or(key::pass(), |state| {
-        if let Some(online) = &state.online {
-            online.settle_down();
-        }
-        Box::into_raw(state).cast_const().cast()
-    });
+    let attribute = if info::is_named_private(comm) {
+        // An implementation made it for itself, and calls it while it runs.
+        key::private()
+    } else {
+        // SAFETY: by this function's contract, all ranks of `comm` make this call.
+        let state = unsafe { rules_of(comm, started) };
+        state.map_or(key::pass(), |state| {
+            if let Some(online) = &state.online {
+                online.settle_down();
+            }
+            Box::into_raw(state).cast_const().cast()
+        })
+    };
     // SAFETY: `comm` is valid by this function's contract. The attribute is static, or a `State` that MPI's delete function frees.
     if let Err(error) = unsafe { set_attribute(comm, attribute) } {
         // Without it this rank would decide otherwise than the others at the next call.

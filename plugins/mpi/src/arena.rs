@@ -10,8 +10,9 @@ use kilter_algorithms::scratch::class_bytes;
 use kilter_algorithms::{Nodes, SharedMemory, TransportError};
 use mpi_sys::MPI_Comm;
 
+use crate::lanes::Lanes;
 use crate::shared_memory::{Window, is_crowded};
-use crate::{MpiError, info};
+use crate::{LanesError, MpiError, info};
 
 /// Scratch buffers by power-of-two size class, and the count tables of v-variants.
 #[derive(Debug, Default)]
@@ -30,6 +31,8 @@ pub struct Arena {
     displacements: Vec<c_int>,
     nodes: Option<Arc<Nodes>>,
     window: Option<Window>,
+    /// Communicators of nodes and lanes, once made.
+    pub(crate) lanes: Option<Box<Lanes>>,
     /// True if there are more ranks than processors; only known with a window.
     pub(crate) crowded: bool,
     /// An empty list with room, lent to a pipeline for the buffers it holds.
@@ -41,6 +44,30 @@ impl Arena {
     #[must_use]
     pub fn new() -> Arena {
         Arena::default()
+    }
+
+    /// An arena for a communicator whose ranks are on these nodes, whatever the library says: for tests of several nodes on one.
+    #[must_use]
+    pub fn on_nodes(nodes: Nodes) -> Arena {
+        Arena {
+            nodes: Some(Arc::new(nodes)),
+            ..Arena::default()
+        }
+    }
+
+    /// Makes the communicators of nodes and lanes of `comm`, unless they are there.
+    ///
+    /// # Safety
+    /// `comm` is the intracommunicator of this arena, and returns errors; all its ranks make the same call at the same point.
+    #[inline]
+    pub unsafe fn make_lanes(&mut self, comm: MPI_Comm) -> Result<(), LanesError> {
+        if self.lanes.is_none() {
+            // SAFETY: by this function's contract.
+            let nodes = self.nodes(|| unsafe { crate::nodes(comm) })?;
+            // SAFETY: by this function's contract.
+            self.lanes = Some(Box::new(unsafe { Lanes::new(comm, &nodes) }?));
+        }
+        Ok(())
     }
 
     /// Number of buffers allocated so far; constant once every size has been seen.
@@ -128,12 +155,14 @@ impl Arena {
         }
     }
 
-    /// Frees what ranks can free only together: the shared memory. To be called before the communicator is freed; an arena that
+    /// Frees what ranks can free only together: the shared memory, and the communicators of nodes and lanes. To be called before the communicator is freed; an arena that
     /// has none does nothing, and one that is dropped without it leaves its window to the library.
     ///
     /// # Safety
     /// MPI is running; all ranks of the arena's communicator make the same call, and none is in another one on it.
     pub unsafe fn release(&mut self) -> Result<(), MpiError> {
+        // SAFETY: by this function's contract.
+        self.lanes.take().map_or(Ok(()), |lanes| unsafe { lanes.free() })?;
         // SAFETY: by this function's contract.
         self.window.take().map_or(Ok(()), |window| unsafe { window.free() })
     }

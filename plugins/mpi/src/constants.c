@@ -54,6 +54,7 @@ const int kilter_err_count = MPI_ERR_COUNT;
 const int kilter_err_no_mem = MPI_ERR_NO_MEM;
 const int kilter_err_other = MPI_ERR_OTHER;
 const int kilter_max_processor_name = MPI_MAX_PROCESSOR_NAME;
+const int kilter_max_object_name = MPI_MAX_OBJECT_NAME;
 const int kilter_max_error_string = MPI_MAX_ERROR_STRING;
 const int kilter_max_library_version_string = MPI_MAX_LIBRARY_VERSION_STRING;
 

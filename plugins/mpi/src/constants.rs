@@ -109,6 +109,7 @@ constants! {
     err_other = kilter_err_other: c_int;
     /// `MPI_MAX_PROCESSOR_NAME`.
     max_processor_name = kilter_max_processor_name: c_int;
+    max_object_name = kilter_max_object_name: c_int;
     /// `MPI_MAX_ERROR_STRING`.
     max_error_string = kilter_max_error_string: c_int;
     /// `MPI_MAX_LIBRARY_VERSION_STRING`.

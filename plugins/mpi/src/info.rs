@@ -130,6 +130,28 @@ pub unsafe fn comm_free(mut comm: MPI_Comm) -> Result<(), MpiError> {
     unsafe { pmpi!(PMPI_Comm_free(&raw mut comm)) }
 }
 
+/// The name of communicators that implementations make for themselves, whose calls are no program's.
+const PRIVATE_NAME: &CStr = c"kilter_private";
+
+/// Names a communicator as one that an implementation has made for itself: the drop-in leaves its calls alone.
+///
+/// # Safety
+/// A valid communicator.
+pub unsafe fn name_private(comm: MPI_Comm) -> Result<(), MpiError> {
+    // SAFETY: by this function's contract; the name ends with a NUL and is read alone.
+    unsafe { pmpi!(PMPI_Comm_set_name(comm, PRIVATE_NAME.as_ptr())) }
+}
+
+/// True if a communicator was named by [`name_private`]. The call is local.
+#[must_use]
+pub fn is_named_private(comm: MPI_Comm) -> bool {
+    // SAFETY: the buffer has MPI_MAX_OBJECT_NAME bytes, as the standard asks; the library checks the handle.
+    let name = string(constants::max_object_name(), |text, length| unsafe {
+        pmpi!(PMPI_Comm_get_name(comm, text, length))
+    });
+    name.is_ok_and(|name| name.as_bytes() == PRIVATE_NAME.to_bytes())
+}
+
 /// True if two communicators have the same processes in the same order. The call is local, and each rank finds the
 /// same.
 pub fn is_congruent(one: MPI_Comm, other: MPI_Comm) -> Result<bool, MpiError> {

@@ -4,7 +4,7 @@
 //!
 //! * [`library_call`]: the library's collectives behind one signature.
 //! * [`MpiTransport`]: point-to-point messages for the algorithms of `kilter_algorithms`.
-//! * [`Pipeline`]: mock-ups, compositions of library calls whose data shapes chain.
+//! * [`Pipeline`]: mock-ups, compositions of library calls whose data shapes chain, or of calls on nodes and lanes.
 //! * [`Arena`]: scratch that outlives the call, one per communicator.
 //! * [`mpit`]: control variables by name.
 //! * [`counters`]: performance variables that count what a rank sends to each other.
@@ -33,11 +33,13 @@ mod error;
 mod forgotten;
 pub mod handle;
 pub mod info;
+mod lanes;
 pub mod layout;
 mod library;
 pub mod library_file;
 pub mod mpit;
 mod nodes;
+mod over_lanes;
 mod pipeline;
 mod predefined;
 pub mod presence;
@@ -49,6 +51,7 @@ mod transport;
 pub use arena::Arena;
 pub use arguments::CallArguments;
 pub use error::MpiError;
+pub use lanes::LanesError;
 pub use library::{abort, library_call};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use nodes::{is_one_node, nodes};

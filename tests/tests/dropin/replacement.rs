@@ -56,7 +56,10 @@ fn expected(output: &Output, rules: &[Rule]) -> BTreeMap<String, u64> {
         });
         has_padding && !(bytes / 8).is_multiple_of(ranks)
     };
-    let needs_commutative = |id: &str| registry::find(id).is_some_and(|row| row.needs.contains(&Need::Commutative));
+    let needs_commutative = |id: &str| {
+        registry::find(id).is_some_and(|row| row.needs.contains(&Need::Commutative))
+            || mockup::find(id).is_some_and(mockup::Mockup::needs_commutative)
+    };
     let mut seen = 0;
     for line in output.stdout.lines().filter_map(|line| line.strip_prefix("CALLS ")) {
         let [collective, ranks, bytes, commutes, number] = line.split(' ').collect::<Vec<_>>()[..] else {

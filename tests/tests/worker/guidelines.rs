@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use kilter_algorithms::Collective;
 use kilter_model::config::guideline::{self, Kind};
 use kilter_model::place::Place;
 use kilter_model::plan::{Plan, Subject};
-use kilter_protocol::plan::{Block, Element, Root};
+use kilter_protocol::plan::{Block, Element, Item, Root};
 
-use crate::worker::job::{Job, block};
+use crate::worker::job::{Job, block, item};
 
 /// Sizes 0, 1, p-1, p, p+1 and beyond a page and an eager limit.
 fn sizes(ranks: usize) -> Vec<u64> {
@@ -46,11 +47,61 @@ fn blocks(ranks: usize, element: Element) -> Vec<Block> {
     blocks
 }
 
+/// Sides with lanes, over parts of neighbouring ranks instead of nodes: on one node no lane has more than one rank.
+fn over_parts(ranks: usize, element: Element) -> Vec<Block> {
+    let all = guideline::load_embedded().unwrap();
+    let statements = all.iter().filter_map(|guideline| guideline.expression.as_ref());
+    let mut blocks = Vec::new();
+    for statement in statements.filter(|statement| statement.right.to_string().contains("{lane}")) {
+        let task = statement.left.single().unwrap();
+        for volume in [0, 1, 37, 4096] {
+            let bytes = volume * ranks as u64 * element.bytes();
+            let parts = (2..ranks).filter(|part| ranks.is_multiple_of(*part));
+            let items: Vec<Item> = parts
+                .map(|part| {
+                    let side = statement
+                        .right
+                        .to_string()
+                        .replace("{node}", &format!("{{part:{part}}}"));
+                    item(&side, task, bytes, &side)
+                })
+                .collect();
+            if !items.is_empty() {
+                blocks.push(block(&format!("{task} {bytes} over parts"), items));
+            }
+        }
+    }
+    blocks
+}
+
+fn lanes_need_equally_many_ranks_in_every_part() {
+    let side = "scatter(n){part:2} + bcast(n*q/p){lane} + allgather(n){part:2}";
+    let items =
+        ["bcast(n)", side, "scatter(n) + bcast(n*q/p){lane}"].map(|side| item(side, Collective::Bcast, 192, side));
+    let finished = Job::new(3).run_well(&[block("uneven", items.into())]);
+    let reasons = finished.failures();
+    let of = |side: &str| {
+        reasons
+            .iter()
+            .find(|(_, item, _)| *item == side)
+            .map(|(.., reason)| reason.clone())
+    };
+    assert_eq!(of("bcast(n)"), None);
+    let uneven = of(side).unwrap();
+    let wanted = "not available: lanes need equally many ranks on every node (or in every part), and here some have 1 and others 2";
+    assert!(uneven.contains(wanted), "{uneven}");
+    let of_nothing = of("scatter(n) + bcast(n*q/p){lane}").unwrap();
+    assert!(
+        of_nothing.contains("lane of what? a call on node or part:N must be there too"),
+        "{of_nothing}"
+    );
+}
+
 fn prove(ranks: usize, root: Root, element: Element) {
     let mut job = Job::new(ranks);
     job.header.root = root;
     job.header.element = element;
-    let blocks = blocks(ranks, element);
+    let blocks = [blocks(ranks, element), over_parts(ranks, element)].concat();
     let finished = job.run_well(&blocks);
     let (mut absent, mut wrong) = (BTreeSet::new(), Vec::new());
     for (block, item, reason) in finished.failures() {
@@ -97,4 +148,5 @@ kilter_tests::cases![
     on_four_ranks_with_rotating_roots,
     on_five_ranks_with_ints,
     on_eight_ranks_with_floats,
+    lanes_need_equally_many_ranks_in_every_part,
 ];

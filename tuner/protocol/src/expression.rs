@@ -10,7 +10,7 @@
 //! call         = word [ "(" [ size ] { "," attribute } ")" ] [ "{" communicator "}" ]
 //! size         = factor { ( "*" | "/" ) factor }
 //! attribute    = "inplace" | "posted" | "op=user" | "counts=" counts | ( "type" | "sendtype" | "recvtype" ) "=" layout
-//! communicator = "node" | "part:" integer | "pair:" rank ":" rank | "leaders" | "permuted" | "reversed" | "grid" | "grid_reordered"
+//! communicator = "node" | "part:" integer | "pair:" rank ":" rank | "leaders" | "lane" | "permuted" | "reversed" | "grid" | "grid_reordered"
 //! word         = collective | "i" collective | "start_" collective | "A" | "iA" | "start_A" | "p2p." algorithm
 //!              | "send" | "ssend" | "rsend" | "isend" | "recv" | "irecv" | "sendrecv" | "wait"
 //!              | "pingpong" | "copy" | "combine" | "pack" | "unpack" | "win_fence" | "put" | "get"

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use kilter_algorithms::Collective;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::expression::{Communicator, Counts, Layout, Operation, Side, Single};
+use crate::expression::{Counts, Layout, Operation, Side, Single};
 
 /// The functionality that is achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -141,10 +141,7 @@ impl Task {
             ) => Functionality::Transfer,
             Operation::Single(other) => return Err(none(WhyNoTask::NoResult(*other))),
         };
-        if matches!(
-            head.on,
-            Communicator::Node | Communicator::Part(_) | Communicator::Leaders
-        ) {
+        if head.on.is_partial() {
             return Err(none(WhyNoTask::PartOfRanks));
         }
         let mut task = Task {
@@ -300,6 +297,7 @@ mod tests {
             ("wait", WhyNoTask::NoResult(Single::Wait)),
             ("get(n)", WhyNoTask::NoResult(Single::Get)),
             ("reduce(n){node} + bcast(n)", WhyNoTask::PartOfRanks),
+            ("allgather(n*q/p){lane} + allgather(n){node}", WhyNoTask::PartOfRanks),
         ] {
             let error = Task::of(&side.parse().unwrap()).unwrap_err();
             assert_eq!(error.why, why, "{side}");

@@ -47,13 +47,7 @@ fn algorithms() -> String {
 fn mockups() -> String {
     let mut table = narrow(&["id", "stands for", "calls"]);
     for row in mockup::MOCKUPS {
-        let calls = row
-            .calls
-            .iter()
-            .map(|call| format!("{call}(n)"))
-            .collect::<Vec<_>>()
-            .join(" + ");
-        table.add_row([row.id, row.collective.mpi_name(), &calls]);
+        table.add_row([row.id, row.collective.mpi_name(), row.side]);
     }
     trimmed(&table)
 }

@@ -200,7 +200,7 @@ impl MockupRow {
         Self {
             id: row.id,
             stands_for: row.collective.name(),
-            calls: row.calls.iter().map(|call| format!("{call}(n)")).collect(),
+            calls: row.side.split(" + ").map(str::to_owned).collect(),
         }
     }
 }

@@ -130,6 +130,20 @@ impl Recipe {
         if side.mentions_any() {
             return Err(Reason::HasA(side.to_string()));
         }
+        // Composed of calls on nodes and lanes: carried out as in the drop-in.
+        let text = side.to_string();
+        let over_lanes = |target| mockup::of_side(target, &text).filter(|mockup| mockup.is_over_lanes());
+        if let Some((target, mockup)) = item
+            .task
+            .collective()
+            .and_then(|target| Some((target, over_lanes(target)?)))
+        {
+            check_blocks(item.bytes, target.has_blocks(), place)?;
+            let problem = Problem::new(item.task, item.bytes, place, 0)?;
+            let call = RowCall::of_kilter(mockup.id, None, target, &problem, place)?;
+            self.add(How::Row(Box::new(call)), 1, &[problem]);
+            return Ok(());
+        }
         // Composed of plain calls: what the drop-in can run as well.
         if let (Some(target), Some(calls)) = (item.task.collective(), side.plain_calls()) {
             // A mock-up pads its data as in the drop-in.

@@ -2,11 +2,13 @@
 
 use std::ffi::c_int;
 
-use kilter_algorithms::mockup::MOCKUPS;
+use kilter_algorithms::mockup::{MOCKUPS, Mockup};
 use kilter_algorithms::reference::{Call, Division};
-use kilter_algorithms::{Algorithm, Arguments, Collective, registry};
+use kilter_algorithms::{Algorithm, Arguments, Collective, Nodes, registry};
 use kilter_mpi::layout::{self, Layout};
-use kilter_mpi::{Arena, CallArguments, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info, library_call};
+use kilter_mpi::{
+    Arena, CallArguments, LanesError, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info, library_call,
+};
 
 use crate::model::{self, Kind};
 
@@ -28,12 +30,32 @@ pub(crate) fn all(comm: MPI_Comm) {
     let kinds = model::kinds();
     for kind in &kinds {
         library_calls(&job, kind);
-        mockups(&job, kind);
+        mockups(&job, kind, MOCKUPS.iter());
         unequal_blocks(&job, kind);
         algorithms(&job, kind);
     }
     refused(&job);
     layouts(comm, kinds[1].datatype);
+}
+
+/// Mock-ups over lanes, on nodes of two ranks, and one communicator with ranks that are not equally many on each.
+pub(crate) fn over_lanes(comm: MPI_Comm) {
+    let job = Job {
+        comm,
+        rank: info::rank(comm).expect("a rank"),
+        p_ranks: info::size(comm).expect("a size"),
+    };
+    let over_lanes = || MOCKUPS.iter().filter(|mockup| mockup.is_over_lanes());
+    assert_eq!(over_lanes().count(), 8);
+    for kind in &model::kinds() {
+        mockups(&job, kind, over_lanes());
+    }
+    let uneven = (0..job.p_ranks).map(|rank| rank.min(1)).collect::<Vec<_>>();
+    let mut arena = Arena::on_nodes(Nodes::new(&uneven));
+    // SAFETY: all ranks come here; no lanes are made.
+    let error = unsafe { arena.make_lanes(comm) }.expect_err("nodes of different sizes");
+    assert_eq!(error, LanesError::Uneven { fewest: 1, most: 3 });
+    assert!(error.is_common());
 }
 
 /// Total elements: nothing, one, around the number of ranks, and enough for several segments and the rendezvous protocol.
@@ -128,12 +150,14 @@ fn library_calls(job: &Job, kind: &Kind) {
     }
 }
 
-fn mockups(job: &Job, kind: &Kind) {
-    for mockup in MOCKUPS {
+fn mockups(job: &Job, kind: &Kind, rows: impl Iterator<Item = &'static Mockup>) {
+    let commutes = kind.elements.operator.is_commutative();
+    for mockup in rows.filter(|mockup| commutes || !mockup.needs_commutative()) {
         let pipeline = Pipeline::of(mockup).unwrap_or_else(|error| panic!("{}: {error}", mockup.id));
         let collective = pipeline.target();
-        for count in counts(job.p_ranks) {
-            let mut arena = Arena::new();
+        let of_all = |nodes: Option<Nodes>| counts(job.p_ranks).into_iter().map(move |count| (nodes.clone(), count));
+        for (nodes, count) in nodes_for(mockup, job.p_ranks).into_iter().flat_map(of_all) {
+            let mut arena = nodes.map_or_else(Arena::new, Arena::on_nodes);
             let elements = elements_for(collective, job.p_ranks, count);
             let mut allocations = Vec::new();
             for root in roots(collective, job.p_ranks) {
@@ -162,8 +186,23 @@ fn mockups(job: &Job, kind: &Kind) {
                 mockup.id,
                 kind.elements.bytes
             );
+            // SAFETY: all ranks come here.
+            unsafe { arena.release() }.expect("freed");
         }
     }
+}
+
+/// The nodes on which a mock-up is to think its ranks; none for those that they are on.
+fn nodes_for(mockup: &Mockup, p_ranks: usize) -> Vec<Option<Nodes>> {
+    let mut all = vec![None];
+    if mockup.is_over_lanes() && p_ranks > 2 && p_ranks.is_multiple_of(2) {
+        let ranks = 0..p_ranks;
+        all.push(Some(Nodes::new(
+            &ranks.clone().map(|rank| rank / 2).collect::<Vec<_>>(),
+        )));
+        all.push(Some(Nodes::new(&ranks.map(|rank| rank % 2).collect::<Vec<_>>())));
+    }
+    all
 }
 
 fn unequal_blocks(job: &Job, kind: &Kind) {

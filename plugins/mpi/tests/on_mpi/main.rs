@@ -1,6 +1,6 @@
 //! Runs this crate on real ranks: every mock-up, every algorithm and every library call against a sequential model.
 //!
-//! Without arguments the program starts itself under `mpirun` (or `$MPIRUN`) with 1, 2, 3 and 5 ranks; with `rank` it is one of them.
+//! Without arguments the program starts itself under `mpirun` (or `$MPIRUN`) with 1 to 5 ranks; with `rank` or `lanes` it is one of them.
 //! A failure prints the case with all it takes to repeat it and ends the job.
 
 mod blocks;
@@ -12,14 +12,18 @@ mod shared_memory;
 
 use std::process::{Command, ExitCode};
 
-use kilter_mpi::{constants, info};
+use kilter_mpi::{MPI_Comm, constants, info};
 
-/// Numbers of ranks; more than the cores, so jobs yield.
-const RANKS: [usize; 4] = [1, 2, 3, 5];
+/// Numbers of ranks; more than the cores, so jobs yield. With four, mock-ups over lanes alone: the others need no even number.
+const JOBS: [(usize, &str); 5] = [(1, "rank"), (2, "rank"), (3, "rank"), (4, LANES), (5, "rank")];
+
+/// The argument of a rank of a job of mock-ups over lanes.
+const LANES: &str = "lanes";
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
-        Some("rank") => as_rank(),
+        Some("rank") => as_rank(everything),
+        Some(LANES) => as_rank(cases::over_lanes),
         // Cargo asks for a list of tests here and there.
         Some("--list") => ExitCode::SUCCESS,
         _ => launch(),
@@ -34,7 +38,7 @@ fn launch() -> ExitCode {
     } else {
         &[]
     };
-    for ranks in RANKS {
+    for (ranks, of_rank) in JOBS {
         let program = std::env::current_exe().expect("a program knows its path");
         let count = ranks.to_string();
         let status = Command::new("timeout")
@@ -44,12 +48,14 @@ fn launch() -> ExitCode {
             // So that a long message needs both sides.
             .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
             .arg(program)
-            .arg("rank")
+            .arg(of_rank)
             .status();
         match status {
             Ok(status) if status.success() => println!("on_mpi: {ranks} ranks ok"),
             Ok(status) => {
-                eprintln!("on_mpi: {ranks} ranks FAILED ({status}); repeat with `{mpirun} -n {ranks} PROGRAM rank`");
+                eprintln!(
+                    "on_mpi: {ranks} ranks FAILED ({status}); repeat with `{mpirun} -n {ranks} PROGRAM {of_rank}`"
+                );
                 return ExitCode::FAILURE;
             }
             Err(error) => {
@@ -61,7 +67,15 @@ fn launch() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn as_rank() -> ExitCode {
+fn everything(comm: MPI_Comm) {
+    shared_memory::all(comm);
+    given_up::all(comm);
+    blocks::all(comm);
+    cases::all(comm);
+    control_variables::all(info::rank(comm).expect("a rank"));
+}
+
+fn as_rank(body: fn(MPI_Comm)) -> ExitCode {
     // SAFETY: called once, first, from the only thread; arguments may be null.
     unsafe { mpi_sys::PMPI_Init(std::ptr::null_mut(), std::ptr::null_mut()) };
     // A panic on one rank must end the job instead of leaving the others waiting.
@@ -72,11 +86,7 @@ fn as_rank() -> ExitCode {
     }));
     // SAFETY: all ranks make the same call.
     let comm = unsafe { info::comm_private(constants::comm_world()) }.expect("a communicator of all ranks");
-    shared_memory::all(comm);
-    given_up::all(comm);
-    blocks::all(comm);
-    cases::all(comm);
-    control_variables::all(info::rank(comm).expect("a rank"));
+    body(comm);
     // SAFETY: the communicator is not used afterwards; nothing is pending.
     unsafe {
         info::comm_free(comm).expect("a communicator is freed");

@@ -183,6 +183,8 @@ pub enum Communicator {
     Pair(u64, u64),
     /// One rank of each of the groups of the side: the root in its own group, the first rank elsewhere.
     Leaders,
+    /// The ranks with the same number in their groups, one communicator for each number; the groups have equally many ranks.
+    Lane,
     /// All ranks in an order drawn from the seed.
     Permuted,
     /// All ranks in reverse order.
@@ -203,6 +205,7 @@ impl Communicator {
             Communicator::Part(ranks) => format!("part:{ranks}"),
             Communicator::Pair(from, to) => format!("pair:{from}:{to}"),
             Communicator::Leaders => "leaders".to_owned(),
+            Communicator::Lane => "lane".to_owned(),
             Communicator::Permuted => "permuted".to_owned(),
             Communicator::Reversed => "reversed".to_owned(),
             Communicator::Grid => "grid".to_owned(),
@@ -210,9 +213,15 @@ impl Communicator {
         }
     }
 
-    /// True if it divides the ranks into groups.
+    /// True if it divides the ranks into groups of neighbours, which have leaders and lanes.
     #[must_use]
     pub const fn is_group(self) -> bool {
         matches!(self, Communicator::Node | Communicator::Part(_))
+    }
+
+    /// True if a call on it is made by some of the ranks, or by several groups of them at once.
+    #[must_use]
+    pub const fn is_partial(self) -> bool {
+        self.is_group() || matches!(self, Communicator::Leaders | Communicator::Lane)
     }
 }

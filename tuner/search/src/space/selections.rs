@@ -45,6 +45,8 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
         }
     }
     let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
+    // On one node a lane is one rank, and nothing is left but a mock-up of calls on all ranks.
+    let mockups = mockups.filter(|row| !(one_node && row.is_over_lanes()));
     selections.extend(mockups.map(|row| Selection::Mockup(row.id.to_owned())));
     let algorithms = registry::algorithms().filter(|row| row.collective == collective);
     // The operator of the measurement is commutative; the drop-in checks the application's again in every call.

@@ -1,4 +1,4 @@
-//! The communicators of a side: all ranks in another order, and parts of them with their leaders.
+//! The communicators of a side: all ranks in another order, and parts of them with their leaders and lanes.
 
 use std::ffi::c_int;
 
@@ -30,6 +30,8 @@ pub(crate) struct Groups {
     pub(crate) parts: Vec<Vec<usize>>,
     /// The leader of each part.
     pub(crate) leaders: Vec<usize>,
+    /// Members of every part, by their lowest ranks, where the side has lanes: all have equally many. Lane `j` is member `j` of each.
+    pub(crate) by_lane: Vec<Vec<usize>>,
 }
 
 impl Groups {
@@ -48,10 +50,16 @@ impl Groups {
     ) -> Result<Result<Groups, NoProgram>, MpiError> {
         let mut groups = Groups::default();
         let (rank, p_ranks) = (info::rank(world)?, info::size(world)?);
-        // Leaders lead parts, so parts are made first, wherever in the side they stand.
-        let is_leaders = |on: &Communicator| *on == Communicator::Leaders;
+        // Leaders lead parts and lanes cross them, so parts are made first, wherever in the side they stand.
+        let needs_parts = |on: &Communicator| matches!(on, Communicator::Leaders | Communicator::Lane);
         let on = || side.terms.iter().map(|term| term.call.on);
-        for on in on().filter(|on| !is_leaders(on)).chain(on().filter(is_leaders)) {
+        for on in on().filter(|on| !needs_parts(on)).chain(on().filter(needs_parts)) {
+            if needs_parts(&on) && groups.parts.is_empty() {
+                return Ok(Err(NoProgram::NoParts {
+                    side: side.to_string(),
+                    on,
+                }));
+            }
             if on == Communicator::World || groups.find(on).is_some() {
                 continue;
             }
@@ -60,11 +68,16 @@ impl Groups {
                 match on {
                     Communicator::World => continue,
                     Communicator::Leaders => {
-                        if groups.parts.is_empty() {
-                            return Ok(Err(NoProgram::NoParts(side.to_string())));
-                        }
                         let is_leader = groups.leaders.contains(&rank);
                         split(world, is_leader.then_some(0), rank)?
+                    }
+                    Communicator::Lane => {
+                        if let Err((fewest, most)) = groups.find_lanes() {
+                            groups.free()?;
+                            return Ok(Err(NoProgram::UnequalParts { fewest, most }));
+                        }
+                        let (part, number) = groups.place_of(rank);
+                        split(world, Some(number), part)?
                     }
                     Communicator::Node => split_by_node(world, rank)?,
                     Communicator::Part(ranks) => {
@@ -161,6 +174,28 @@ impl Groups {
             rank: place,
         });
         Ok(())
+    }
+
+    /// Numbers the ranks of all parts; the fewest and the most ranks of a part where these differ.
+    fn find_lanes(&mut self) -> Result<(), (usize, usize)> {
+        let mut by_lane = self.parts.clone();
+        by_lane.sort();
+        let sizes = || by_lane.iter().map(Vec::len);
+        let (fewest, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+        if fewest != most {
+            return Err((fewest, most));
+        }
+        self.by_lane = by_lane;
+        Ok(())
+    }
+
+    /// Part of a rank, and its number there, on a side with lanes.
+    pub(crate) fn place_of(&self, rank: usize) -> (usize, usize) {
+        let mut places = self.by_lane.iter().enumerate().filter_map(|(part, members)| {
+            let number = members.iter().position(|member| *member == rank)?;
+            Some((part, number))
+        });
+        places.next_back().unwrap_or((0, 0))
     }
 
     /// The communicator made for this word.

@@ -189,7 +189,7 @@ impl Program {
         let on = side.head().on;
         let Some(group) = groups
             .find(on)
-            .filter(|_| !on.is_group() && !matches!(on, Communicator::Leaders | Communicator::Pair(..)))
+            .filter(|_| !on.is_partial() && !matches!(on, Communicator::Pair(..)))
         else {
             return Ok(());
         };

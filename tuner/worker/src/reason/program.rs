@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use kilter_algorithms::Shape;
 use kilter_mpi::MpiError;
-use kilter_protocol::expression::{Layout, Quantity};
+use kilter_protocol::expression::{Communicator, Layout, Quantity};
 
 use super::Unfit;
 
@@ -23,11 +23,18 @@ pub(crate) enum NoProgram {
     /// More calls than a guideline means.
     #[error("`{side}` makes more than {most} calls")]
     ManyCalls { side: String, most: usize },
-    /// Leaders lead parts, and there are none.
-    #[error("`{0}`: leaders of what? a call on node or part:N must be there too")]
-    NoParts(String),
-    /// The data end with the leaders.
-    #[error("`{0}` leaves its data with the leaders; a call on the parts must follow")]
+    /// Leaders lead parts and lanes cross them, and there are none.
+    #[error("`{side}`: {} of what? a call on node or part:N must be there too", .on.name())]
+    NoParts { side: String, on: Communicator },
+    /// Lanes have a rank in every part.
+    #[error(
+        "not available: lanes need equally many ranks on every node (or in every part), and here some have {fewest} and others {most}"
+    )]
+    UnequalParts { fewest: usize, most: usize },
+    /// The data end with the leaders, or in shares.
+    #[error(
+        "`{0}` leaves its data with the leaders, or in shares of the lanes; a call on the parts, or on the lanes, must follow"
+    )]
     EndsWithLeaders(String),
     /// The data end over other ranks than they should.
     #[error("`{side}` leaves its data as {has:?}, but {wanted:?} is wanted, and no local copy converts that")]

@@ -90,6 +90,10 @@ pub(crate) enum Unfit {
     NoBlock { bytes: usize, block: usize },
     #[error("it moves no data")]
     NoData,
+    #[error(
+        "calls on lanes, and those that share data out among them, are blocking, on contiguous data in equal blocks"
+    )]
+    PlainOnLanes,
     #[error("in place is supported for gather, scatter and allgather and their v-variants")]
     InPlace,
 }

@@ -104,13 +104,24 @@ fn the_table_of_mockups_has_exactly_the_remedies() {
     let mut remedies = BTreeSet::new();
     for guideline in all.iter().filter(|guideline| guideline.remedy) {
         let expression = guideline.expression.as_ref().unwrap();
-        let (left, right) = (
-            expression.left.single().unwrap(),
-            expression.right.plain_calls().unwrap(),
-        );
-        let row = mockup::of_calls(left, &right).unwrap_or_else(|| panic!("{} has no row", guideline.id));
-        let calls: Vec<&str> = right.iter().map(|call| call.name()).collect();
-        assert_eq!(row.id, format!("{}.as_{}", left.name(), calls.join("_")));
+        let left = expression.left.single().unwrap();
+        let side = expression.right.to_string();
+        let row = mockup::of_side(left, &side).unwrap_or_else(|| panic!("{} has no row", guideline.id));
+        let calls: Vec<Collective> = expression
+            .right
+            .terms
+            .iter()
+            .filter_map(|term| term.call.function())
+            .collect();
+        assert_eq!(row.calls, calls, "{}", row.id);
+        if let Some(right) = expression.right.plain_calls() {
+            assert_eq!(mockup::of_calls(left, &right), Some(row));
+            let calls: Vec<&str> = right.iter().map(|call| call.name()).collect();
+            assert_eq!(row.id, format!("{}.as_{}", left.name(), calls.join("_")));
+        } else {
+            assert!(row.is_over_lanes());
+            assert_eq!(row.id, format!("{}.over_lanes", left.name()));
+        }
         remedies.insert(row.id);
     }
     let table: BTreeSet<&str> = mockup::MOCKUPS.iter().map(|row| row.id).collect();
@@ -265,7 +276,7 @@ fn a_selection_takes_ids_and_families_and_refuses_others() {
         "{unknown}"
     );
     assert!(
-        unknown.ends_with("TGT38_REDUCE_PART, or a family: I, II, III, IV, V, VI"),
+        unknown.ends_with("TGT39_SCATTER, or a family: I, II, III, IV, V, VI"),
         "{unknown}"
     );
     let twice = [all.clone(), all[..1].to_vec()].concat();

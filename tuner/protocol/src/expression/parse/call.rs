@@ -188,6 +188,7 @@ fn communicator(input: &mut &str) -> Result<Communicator, Fault> {
     let communicator = match word(input)? {
         "node" => Communicator::Node,
         "leaders" => Communicator::Leaders,
+        "lane" => Communicator::Lane,
         "permuted" => Communicator::Permuted,
         "reversed" => Communicator::Reversed,
         "grid" => Communicator::Grid,
@@ -221,7 +222,7 @@ fn communicator(input: &mut &str) -> Result<Communicator, Fault> {
             return refuse(
                 at,
                 format!("{} instead of a communicator", found(at)),
-                "node, part:N, pair:A:B, leaders, permuted, reversed, grid, grid_reordered",
+                "node, part:N, pair:A:B, leaders, lane, permuted, reversed, grid, grid_reordered",
             );
         }
     };

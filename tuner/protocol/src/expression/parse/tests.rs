@@ -100,6 +100,9 @@ fn reads_forms_attributes_and_communicators() {
     let parts: Side = "barrier{part:2} + barrier{leaders}".parse().unwrap();
     assert_eq!(parts.terms[0].call.on, Communicator::Part(2));
     assert_eq!(parts.to_string(), "barrier{part:2} + barrier{leaders}");
+    let lanes: Side = "allgather(n*q/p){ lane } + allgather(n){node}".parse().unwrap();
+    assert_eq!(lanes.terms[0].call.on, Communicator::Lane);
+    assert_eq!(lanes.to_string(), "allgather(n*q/p){lane} + allgather(n){node}");
     let pair: Side = "4 * isend(n/4){pair:0:3} + wait + pingpong(1){ pair : 0 : 3 }"
         .parse()
         .unwrap();
@@ -119,7 +122,7 @@ fn shows_where_it_is_wrong_and_what_is_allowed() {
     assert_eq!(
         error.to_string(),
         "guideline expression, column 24: `socket` instead of a communicator\n  gather(n) <= gather(n){socket}\n                         ^\n  \
-         allowed here: node, part:N, pair:A:B, leaders, permuted, reversed, grid, grid_reordered"
+         allowed here: node, part:N, pair:A:B, leaders, lane, permuted, reversed, grid, grid_reordered"
     );
 }
 

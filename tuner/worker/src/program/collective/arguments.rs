@@ -239,7 +239,7 @@ impl Compiler<'_> {
 
 /// A pointer that is not null even if unused, because some libraries look at it all the same. Input and output get different pointers, because
 /// some refuse one buffer for both.
-fn valid(pointer: *mut u8, bytes: usize, end: End) -> *mut c_void {
+pub(super) fn valid(pointer: *mut u8, bytes: usize, end: End) -> *mut c_void {
     static NOWHERE: [u64; 4] = [0; 4];
     if pointer.is_null() || bytes == 0 {
         // The pointer of an empty buffer may be what a library takes for MPI_IN_PLACE.
@@ -250,7 +250,7 @@ fn valid(pointer: *mut u8, bytes: usize, end: End) -> *mut c_void {
 
 /// End of a call to which a buffer belongs.
 #[derive(Debug, Clone, Copy)]
-enum End {
+pub(super) enum End {
     Given = 0,
     Got = 2,
 }

@@ -2,16 +2,18 @@
 //!
 //! * [`arguments`]: the arguments of one call.
 //! * [`parts`]: calls on parts of the ranks.
+//! * [`lanes`]: calls on lanes, and calls on parts that share the data out among them.
 //! * [`packing`]: strided data that is packed and unpacked between calls.
 
 mod arguments;
+mod lanes;
 mod packing;
 mod parts;
 
 use std::ffi::c_int;
 
 use kilter_algorithms::{Collective, LocalCopy, Shape};
-use kilter_protocol::expression::{self, Communicator, Form, Layout, Operation, Single, Term};
+use kilter_protocol::expression::{self, Form, Layout, Operation, Single, Term};
 use kilter_protocol::task::Functionality;
 
 use super::step::{Message, Step};
@@ -30,6 +32,14 @@ enum Held {
     BlocksAtLeaders,
     /// Each leader has everything.
     AllAtLeaders,
+    /// Rank `j` of each part has share `j` of its part's combination.
+    PartialShares,
+    /// Rank `j` of the root's part has share `j` of everything.
+    SharesAtRootPart,
+    /// Rank `j` of each part has share `j` of everything.
+    SharesInParts,
+    /// Each rank has, from every rank of its part in turn, the blocks for the ranks of its lane.
+    BlocksForLane,
 }
 
 /// The data between two calls, as this rank has it.
@@ -44,6 +54,8 @@ struct Data {
     uncombined: bool,
     /// Blocks lie part by part instead of rank by rank.
     by_parts: bool,
+    /// Shares are the blocks of one lane each, instead of pieces of the volume.
+    by_lanes: bool,
 }
 
 /// A block of a buffer: begin and length in bytes.
@@ -76,6 +88,7 @@ impl Compiler<'_> {
             packed: false,
             uncombined: target.has_operator(),
             by_parts: false,
+            by_lanes: false,
         };
         let mut outstanding = false;
         let terms = &self.side.terms;
@@ -99,7 +112,9 @@ impl Compiler<'_> {
                 Operation::Collective(Some(Collective::Barrier), form) => self.barrier_on(term.call.on, *form)?,
                 Operation::Collective(Some(function), form) => {
                     let is_last = terms[i + 1..].iter().all(|later| keeps_data_in_place(&later.call));
-                    data = if term.call.on.is_group() || term.call.on == Communicator::Leaders {
+                    data = if let Some(data) = self.on_lanes(term, *function, *form, data, is_last)? {
+                        data
+                    } else if term.call.on.is_partial() {
                         self.on_part(term, *function, *form, data, is_last)?
                     } else {
                         self.on_everyone(term, *function, *form, data, is_last)?

@@ -21,6 +21,9 @@ impl Compiler<'_> {
         let Some(group) = self.groups.find(term.call.on) else {
             return Err(self.unfit(term, Unfit::NoCommunicator));
         };
+        if term.call.on == Communicator::Lane {
+            return Err(self.unfit(term, Unfit::HeldOtherwise(format!("{:?}", data.held))));
+        }
         let on_leaders = term.call.on == Communicator::Leaders;
         let (comm, members, place) = (group.comm, group.members.clone(), group.rank);
         let is_inside = comm != constants::comm_null();

@@ -1,0 +1,143 @@
+//! Collectives that combine data.
+
+use std::ffi::c_void;
+
+use super::{On, Run};
+use crate::error::pmpi;
+use crate::{CallArguments, MpiError};
+
+impl Run<'_> {
+    /// This rank's share of the combination on its node, before and after it is combined over its lane.
+    ///
+    /// # Safety
+    /// As for [`Run::carry_out`].
+    pub(super) unsafe fn combined(&mut self, everywhere: bool) -> Result<*mut c_void, MpiError> {
+        let CallArguments { send, datatype, op, .. } = *self.arguments;
+        let (on_node, on_lane) = self.on();
+        let (share, _) = self.counts();
+        let count = self.int(share)?;
+        // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
+        unsafe {
+            let given = self.padded(send)?;
+            let (of_node, of_all) = (self.scratch(share)?, self.scratch(share)?);
+            pmpi!(PMPI_Reduce_scatter_block(
+                given,
+                of_node,
+                count,
+                datatype,
+                op,
+                on_node.comm
+            ))?;
+            let On { comm, root } = on_lane;
+            if everywhere {
+                pmpi!(PMPI_Allreduce(of_node.cast_const(), of_all, count, datatype, op, comm))?;
+            } else {
+                pmpi!(PMPI_Reduce(
+                    of_node.cast_const(),
+                    of_all,
+                    count,
+                    datatype,
+                    op,
+                    root,
+                    comm
+                ))?;
+            }
+            Ok(of_all)
+        }
+    }
+
+    /// # Safety
+    /// As for [`Run::carry_out`].
+    pub(super) unsafe fn allreduce(&mut self) -> Result<(), MpiError> {
+        let datatype = self.arguments.datatype;
+        let (on_node, _) = self.on();
+        let count = self.int(self.counts().0)?;
+        // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
+        unsafe {
+            let share = self.combined(true)?;
+            let all = self.collected()?;
+            pmpi!(PMPI_Allgather(
+                share.cast_const(),
+                count,
+                datatype,
+                all,
+                count,
+                datatype,
+                on_node.comm
+            ))?;
+            self.deliver(all.cast_const());
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Run::carry_out`].
+    pub(super) unsafe fn reduce(&mut self) -> Result<(), MpiError> {
+        let datatype = self.arguments.datatype;
+        let (On { comm, root }, _) = self.on();
+        let count = self.int(self.counts().0)?;
+        // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
+        unsafe {
+            let share = self.combined(false)?;
+            if !self.is_with_root() {
+                return Ok(());
+            }
+            let is_root = self.is_root();
+            let all = if is_root {
+                self.collected()?
+            } else {
+                std::ptr::null_mut()
+            };
+            pmpi!(PMPI_Gather(
+                share.cast_const(),
+                count,
+                datatype,
+                all,
+                count,
+                datatype,
+                root,
+                comm
+            ))?;
+            if is_root {
+                self.deliver(all.cast_const());
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Run::carry_out`].
+    pub(super) unsafe fn reduce_scatter_block(&mut self) -> Result<(), MpiError> {
+        let CallArguments {
+            send,
+            recv,
+            datatype,
+            op,
+            ..
+        } = *self.arguments;
+        let (on_node, on_lane) = self.on();
+        let (share, block) = self.counts();
+        let of_node = self.scratch(share)?;
+        let (share, block) = (self.int(share)?, self.int(block)?);
+        // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
+        unsafe {
+            let given = self.in_order(send, true)?;
+            pmpi!(PMPI_Reduce_scatter_block(
+                given,
+                of_node,
+                share,
+                datatype,
+                op,
+                on_node.comm
+            ))?;
+            pmpi!(PMPI_Reduce_scatter_block(
+                of_node.cast_const(),
+                recv,
+                block,
+                datatype,
+                op,
+                on_lane.comm
+            ))
+        }
+    }
+}
