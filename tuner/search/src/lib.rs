@@ -1,6 +1,7 @@
 //! The search: it verifies guidelines, proposes candidates, measures them on a bench, and says which to deploy and why. It writes no files and
 //! renders nothing.
 
+pub mod arrivals;
 pub mod choose;
 pub mod components;
 pub mod context;
