@@ -32,7 +32,10 @@ pub fn offsets(profile: &Profile, ranks: usize) -> Option<Vec<f64>> {
     }
     let complete = found.into_values().filter(|(_, of_ranks)| of_ranks.len() == ranks);
     let (_, dearest) = complete.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let means: Vec<f64> = dearest.values().map(|(calls, wait)| wait / (*calls).max(1) as f64).collect();
+    let means: Vec<f64> = dearest
+        .values()
+        .map(|(calls, wait)| wait / (*calls).max(1) as f64)
+        .collect();
     let longest = means.iter().copied().fold(0.0, f64::max);
     Some(means.iter().map(|mean| longest - mean).collect())
 }

@@ -60,7 +60,10 @@ pub fn slower(apart: &[Apart], rule: &Rule) -> BTreeMap<Selection, NotDeployed> 
             worst.insert(selection.clone(), (compared.ratio, why));
         }
     }
-    worst.into_iter().map(|(selection, (_, why))| (selection, why)).collect()
+    worst
+        .into_iter()
+        .map(|(selection, (_, why))| (selection, why))
+        .collect()
 }
 
 #[cfg(test)]
@@ -102,7 +105,10 @@ mod tests {
         let names: Vec<String> = found.keys().map(Selection::id).collect();
         assert_eq!(names, ["bad"], "7 % are within the floor of damage");
         let text = found.values().next().unwrap().to_string();
-        assert!(text.starts_with("is slower than the library's own when b: 1.50 [1.4"), "{text}");
+        assert!(
+            text.starts_with("is slower than the library's own when b: 1.50 [1.4"),
+            "{text}"
+        );
     }
 
     #[test]

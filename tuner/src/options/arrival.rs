@@ -26,9 +26,15 @@ pub(super) fn patterns(typed: &[String], ranks: usize) -> Result<Vec<Arrival>, O
 fn pattern(text: &str, ranks: usize) -> Result<Arrival, OptionError> {
     let (name, factor) = match text.rsplit_once(":x") {
         Some((name, factor)) => {
-            let value = factor.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
+            let value = factor
+                .parse::<f64>()
+                .ok()
+                .filter(|value| value.is_finite() && *value > 0.0);
             let value = value.ok_or_else(|| {
-                wrong(OPTION, format!("`{factor}` in `{text}` is no factor; give a number above 0, such as {name}:x2"))
+                wrong(
+                    OPTION,
+                    format!("`{factor}` in `{text}` is no factor; give a number above 0, such as {name}:x2"),
+                )
             })?;
             (name, Some(value))
         }
@@ -37,7 +43,10 @@ fn pattern(text: &str, ranks: usize) -> Result<Arrival, OptionError> {
     let shape = match name.split_once('@') {
         Some(("late-one", rank)) => {
             let number = rank.parse::<usize>().ok().filter(|rank| *rank < ranks).ok_or_else(|| {
-                wrong(OPTION, format!("`{rank}` in `{text}` is no rank; give one from 0 to {}", ranks - 1))
+                wrong(
+                    OPTION,
+                    format!("`{rank}` in `{text}` is no rank; give one from 0 to {}", ranks - 1),
+                )
             })?;
             Shape::LateOne { rank: Some(number) }
         }
@@ -67,7 +76,10 @@ fn pattern(text: &str, ranks: usize) -> Result<Arrival, OptionError> {
 fn offsets_of(path: &Path, ranks: usize) -> Result<Vec<f64>, OptionError> {
     let shown = path.display();
     if !path.is_file() {
-        return Err(wrong(OPTION, format!("`{shown}` is no arrival pattern and no file; allowed: {ALLOWED}")));
+        return Err(wrong(
+            OPTION,
+            format!("`{shown}` is no arrival pattern and no file; allowed: {ALLOWED}"),
+        ));
     }
     if store::is_profile(path) {
         let profile = store::read(path).map_err(|error| wrong(OPTION, error.to_string()))?;
@@ -79,7 +91,8 @@ fn offsets_of(path: &Path, ranks: usize) -> Result<Vec<f64>, OptionError> {
             wrong(OPTION, message)
         });
     }
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(OPTION, format!("`{shown}` cannot be read: {error}")))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| wrong(OPTION, format!("`{shown}` cannot be read: {error}")))?;
     let seconds = if text.trim_start().starts_with('[') {
         of_json(&text)
     } else {
@@ -98,8 +111,8 @@ fn offsets_of(path: &Path, ranks: usize) -> Result<Vec<f64>, OptionError> {
 }
 
 fn of_json(text: &str) -> Result<Vec<f64>, String> {
-    let values: Vec<serde_json::Value> =
-        serde_json::from_str(text).map_err(|error| format!("line {}: {error}; give a list of seconds", error.line()))?;
+    let values: Vec<serde_json::Value> = serde_json::from_str(text)
+        .map_err(|error| format!("line {}: {error}; give a list of seconds", error.line()))?;
     let number = |(rank, value): (usize, &serde_json::Value)| {
         let seconds = value.as_f64().filter(|seconds| seconds.is_finite());
         seconds.ok_or_else(|| format!("rank {rank}: `{value}` is no number of seconds"))
@@ -108,7 +121,10 @@ fn of_json(text: &str) -> Result<Vec<f64>, String> {
 }
 
 fn of_lines(text: &str) -> Result<Vec<f64>, String> {
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.split('#').next().unwrap_or_default().trim()));
+    let lines = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.split('#').next().unwrap_or_default().trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty());
     let number = |(rank, (at, line)): (usize, (usize, &str))| {
         let seconds = line.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
@@ -145,7 +161,10 @@ mod tests {
     #[test]
     fn what_is_no_pattern_says_what_is() {
         for (text, part) in [
-            ("randm", "`randm` is no arrival pattern and no file; allowed: none, late-one"),
+            (
+                "randm",
+                "`randm` is no arrival pattern and no file; allowed: none, late-one",
+            ),
             ("late-one@4", "`4` in `late-one@4` is no rank; give one from 0 to 3"),
             ("random:x-1", "`-1` in `random:x-1` is no factor"),
         ] {
@@ -175,8 +194,14 @@ mod tests {
         assert_eq!(listed(&written("a.json", "[0, 0.5]"), 2).unwrap(), [0.0, 0.5]);
         for (file, part) in [
             (&text, "has the seconds of 2 ranks, and the job has 3"),
-            (&written("b.txt", "0\n# x\nlate\n"), "b.txt`, line 3 (rank 1): `late` is no number of seconds"),
-            (&written("b.json", "[0,\n \"x\"]"), "b.json`, rank 1: `\"x\"` is no number"),
+            (
+                &written("b.txt", "0\n# x\nlate\n"),
+                "b.txt`, line 3 (rank 1): `late` is no number of seconds",
+            ),
+            (
+                &written("b.json", "[0,\n \"x\"]"),
+                "b.json`, rank 1: `\"x\"` is no number",
+            ),
             (&written("c.json", "[0,\n"), "c.json`, line 2: "),
         ] {
             let message = listed(file, 3).unwrap_err();

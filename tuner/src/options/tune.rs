@@ -9,8 +9,8 @@ use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, TuneOptions, functions, parse_bytes, plugins, wrong};
 use kilter_tune::layouts::turns::PROOF_SHARE;
 
-use super::{application, arrival};
 use super::layouts::{Layouts, common, layouts};
+use super::{application, arrival};
 use crate::cli;
 
 /// Validates the options of tuning.

@@ -46,11 +46,18 @@ pub(crate) fn judge(
             "the budget ended before what is deployed was measured with ranks that arrive apart (--arrival); raise --budget",
         );
     }
-    let slower: BTreeSet<Subject> = judged.iter().filter(|one| is_slower(one)).map(|one| one.0.clone()).collect();
+    let slower: BTreeSet<Subject> = judged
+        .iter()
+        .filter(|one| is_slower(one))
+        .map(|one| one.0.clone())
+        .collect();
     if !slower.is_empty() && !jobs.site.options.is_exact() {
         let (again, _) = measured(&format!("{label}/slower"), &slower)?;
         for fresh in again {
-            if let Some(one) = judged.iter_mut().find(|one| one.0 == fresh.0 && one.1.when == fresh.1.when) {
+            if let Some(one) = judged
+                .iter_mut()
+                .find(|one| one.0 == fresh.0 && one.1.when == fresh.1.when)
+            {
                 *one = fresh;
             }
         }
@@ -84,7 +91,9 @@ fn compared(
     own: &OwnSeconds,
     rule: &Rule,
 ) -> Vec<(Subject, ArrivalCell)> {
-    let [deployed, untouched] = timed else { return Vec::new() };
+    let [deployed, untouched] = timed else {
+        return Vec::new();
+    };
     let mut cells = Vec::new();
     for ((arrival, deployed), untouched) in jobs.site.options.arrivals.iter().zip(deployed).zip(untouched) {
         for subject in subjects {

@@ -15,9 +15,9 @@ use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, OwnSeconds, Reached, Verification, prove};
 
-use super::{Tuned, apart};
 use super::spoilt::spoilt;
 use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
+use super::{Tuned, apart};
 
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;

@@ -53,7 +53,11 @@ fn row(cell: &ArrivalCell) -> Vec<Entry> {
         None => cell.expression.clone(),
     };
     let verdict = outcome_word(compared.verdict);
-    let class = if compared.verdict == Outcome::Violated { "bad" } else { "" };
+    let class = if compared.verdict == Outcome::Violated {
+        "bad"
+    } else {
+        ""
+    };
     vec![
         Entry::text(what),
         Entry::text(format::bytes(cell.bytes)),
@@ -101,7 +105,12 @@ mod tests {
             delays: Some((2.5e-3, 2e-3)),
         });
         let text = one_table::text(sheet(&report));
-        for part in ["when ranks arrive at random", "1.21 [1.15, 1.30]", "2.50 ms, 2.00 ms", "violated"] {
+        for part in [
+            "when ranks arrive at random",
+            "1.21 [1.15, 1.30]",
+            "2.50 ms, 2.00 ms",
+            "violated",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -122,7 +122,8 @@ pub fn measure_apart(
         for (setup, timed) in setups.iter().zip(&mut timed) {
             let is_beside = setups.len() > 1 && **setup == Setup::default();
             let name = format!("{label}/{made}{}", if is_beside { UNTOUCHED } else { "" });
-            let (blocks, patterns): (Vec<Block>, Vec<usize>) = blocks(jobs, facts, &name, subjects, own).into_iter().unzip();
+            let (blocks, patterns): (Vec<Block>, Vec<usize>) =
+                blocks(jobs, facts, &name, subjects, own).into_iter().unzip();
             let of_block: BTreeMap<String, usize> = blocks.iter().map(|block| block.id.clone()).zip(patterns).collect();
             let launched = launch(jobs, &name, setup, blocks, &mut unused, None)?;
             for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
@@ -150,7 +151,9 @@ fn blocks(
     for (place, arrival) in options.arrivals.iter().enumerate() {
         let rule = options.repetitions;
         for mut block in plan::blocks(subjects, jobs.run.seed, &format!("{name}/{place}"), rule) {
-            let Some(own_seconds) = own.0.get(&block.id) else { continue };
+            let Some(own_seconds) = own.0.get(&block.id) else {
+                continue;
+            };
             let rule = repetitions_of(options, facts, Purpose::Final, &block.id);
             block.repetitions = Repetitions {
                 seconds: rule.seconds * block.items.len() as f64,
@@ -185,9 +188,15 @@ pub fn verify_apart(
         return Ok(Vec::new());
     }
     let can_run = |one: &Subject| !found.failed.contains_key(&one.item_id());
-    let cells = plan.cells.iter().filter(|cell| can_run(&cell.left) && can_run(&cell.right));
+    let cells = plan
+        .cells
+        .iter()
+        .filter(|cell| can_run(&cell.left) && can_run(&cell.right));
     let cells: Vec<&PlannedCell> = cells.collect();
-    let subjects: BTreeSet<Subject> = cells.iter().flat_map(|cell| [cell.left.clone(), cell.right.clone()]).collect();
+    let subjects: BTreeSet<Subject> = cells
+        .iter()
+        .flat_map(|cell| [cell.left.clone(), cell.right.clone()])
+        .collect();
     let own = OwnSeconds::of(cells.iter().copied(), &found.medians);
     let most = options.launches.min(PROOF_LAUNCHES);
     let setup = Setup::default();

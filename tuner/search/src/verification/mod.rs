@@ -38,8 +38,8 @@ use kilter_stats::verdict::Stability;
 
 use admission::Waiting;
 pub use allowance::Allowance;
-pub use apart::{APART, OwnSeconds, TimedApart, measure_apart, verify_apart};
 use allowance::Limit;
+pub use apart::{APART, OwnSeconds, TimedApart, measure_apart, verify_apart};
 use cells::Cells;
 use first_pass::{FirstPass, first_pass};
 pub use found::{JudgedCell, Medians, Verification};
