@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
 use kilter_bench::launch::session::SessionError;
+use kilter_model::arrival::Arrival;
 use kilter_model::deployment::Assignment;
 use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::{Fault, FaultKind};
-use kilter_protocol::plan::{Block, Repetitions};
+use kilter_protocol::plan::{Block, Repetitions, Shape};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
@@ -51,6 +52,22 @@ pub fn repetitions_of(options: &Options, facts: &Facts, purpose: Purpose, block:
             Repetitions::fixed(count.clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
         }
         _ => usual,
+    }
+}
+
+/// Fewest repetitions of items whose ranks arrive at random: each draws other offsets, and times differ with them, exact ones as well.
+const DRAWS: u32 = 8;
+
+/// Repetitions of a block whose ranks arrive apart, where they would be `usual` for ranks that come together.
+#[must_use]
+pub fn repetitions_apart(arrival: &Arrival, usual: Repetitions) -> Repetitions {
+    if arrival.shape != Shape::Random {
+        return usual;
+    }
+    Repetitions {
+        min: usual.min.max(DRAWS),
+        max: usual.max.max(DRAWS),
+        ..usual
     }
 }
 

@@ -78,6 +78,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         let parts = self.contests.parts;
         let repetitions =
             trials::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
+        let repetitions = apart.map_or(repetitions, |(arrival, _)| {
+            trials::repetitions_apart(arrival, repetitions)
+        });
         let mut patience = PATIENCE.into_iter().peekable();
         loop {
             let factor = patience.peek().copied().unwrap_or(1.0);

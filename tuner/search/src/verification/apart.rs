@@ -15,7 +15,7 @@ use super::launches::launch;
 use super::side_by_side::{PROOF_LAUNCHES, UNTOUCHED};
 use super::{Medians, Verification};
 use crate::context::{Facts, Jobs};
-use crate::trials::{Purpose, repetitions_of};
+use crate::trials::{Purpose, repetitions_apart, repetitions_of};
 
 /// Begin of the words of a pattern in the ids of blocks.
 pub const APART: &str = " when ";
@@ -154,7 +154,7 @@ fn blocks(
             let Some(own_seconds) = own.0.get(&block.id) else {
                 continue;
             };
-            let rule = repetitions_of(options, facts, Purpose::Final, &block.id);
+            let rule = repetitions_apart(arrival, repetitions_of(options, facts, Purpose::Final, &block.id));
             block.repetitions = Repetitions {
                 seconds: rule.seconds * block.items.len() as f64,
                 ..rule
