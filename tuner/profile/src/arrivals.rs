@@ -10,13 +10,21 @@ use kilter_protocol::functions::{Kind, kind};
 use crate::profile::Profile;
 use crate::waiting;
 
+/// Collective calls on a communicator.
+#[derive(Debug, Default)]
+struct Calls {
+    /// Seconds of all ranks in them.
+    seconds: f64,
+    /// Calls and seconds of waiting of each rank.
+    of_ranks: BTreeMap<u32, (u64, f64)>,
+}
+
 /// Seconds of each rank after the first one, on the communicator of so many ranks in whose collective calls the program spends most time. `None`
 /// where no such communicator has collective calls of all its ranks.
 #[must_use]
 pub fn offsets(profile: &Profile, ranks: usize) -> Option<Vec<f64>> {
     let waits = waiting::seconds(profile);
-    // Time of the calls, and of each rank: calls and seconds of waiting.
-    let mut found: BTreeMap<usize, (f64, BTreeMap<u32, (u64, f64)>)> = BTreeMap::new();
+    let mut found: BTreeMap<usize, Calls> = BTreeMap::new();
     for (calls, wait) in profile.calls.iter().zip(waits) {
         let Some(number) = calls.communicator.filter(|_| kind(&calls.function) == Kind::Collective) else {
             continue;
@@ -25,14 +33,15 @@ pub fn offsets(profile: &Profile, ranks: usize) -> Option<Vec<f64>> {
         if communicator.ranks as usize != ranks {
             continue;
         }
-        let (seconds, of_ranks) = found.entry(number).or_default();
-        *seconds += calls.seconds;
-        let of_rank = of_ranks.entry(calls.rank).or_default();
+        let on = found.entry(number).or_default();
+        on.seconds += calls.seconds;
+        let of_rank = on.of_ranks.entry(calls.rank).or_default();
         *of_rank = (of_rank.0 + calls.calls, of_rank.1 + wait);
     }
-    let complete = found.into_values().filter(|(_, of_ranks)| of_ranks.len() == ranks);
-    let (_, dearest) = complete.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let complete = found.into_values().filter(|on| on.of_ranks.len() == ranks);
+    let dearest = complete.max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let means: Vec<f64> = dearest
+        .of_ranks
         .values()
         .map(|(calls, wait)| wait / (*calls).max(1) as f64)
         .collect();

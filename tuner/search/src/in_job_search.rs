@@ -36,9 +36,9 @@ use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
 use crate::guide::Guide;
 use crate::proof::{self, Finding};
+use crate::repetition::Purpose;
 use crate::space;
 use crate::target::Target;
-use crate::trials::Purpose;
 
 /// A contest that was held, before anything is chosen.
 #[derive(Debug, Clone)]

@@ -20,6 +20,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod ranking;
 pub mod reasons;
+pub mod repetition;
 pub mod reproducibility;
 pub mod savings;
 pub mod settings;

@@ -13,8 +13,8 @@ use super::job::Job;
 use super::{Contests, Held};
 use crate::arrivals::Apart;
 use crate::choose::Measured;
+use crate::repetition::Purpose;
 use crate::target::Target;
-use crate::trials::Purpose;
 
 /// Launches of the final.
 pub const FINAL_LAUNCHES: usize = 5;

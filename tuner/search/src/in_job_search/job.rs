@@ -11,8 +11,8 @@ use kilter_protocol::plan::{Block, Item, Repetitions};
 
 use super::Contests;
 use super::items::{bound_id, item};
+use crate::repetition::{self, Purpose};
 use crate::target::Target;
-use crate::trials::{self, Purpose};
 
 /// Seconds of a block's repetitions in multiples of the usual ones, try by try: where other programs run, no repetition of an item may be
 /// valid in the usual time, and without the default's nothing else in the block says anything.
@@ -77,9 +77,9 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     ) -> anyhow::Result<BlockOutcome> {
         let parts = self.contests.parts;
         let repetitions =
-            trials::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
+            repetition::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
         let repetitions = apart.map_or(repetitions, |(arrival, _)| {
-            trials::repetitions_apart(arrival, repetitions)
+            repetition::repetitions_apart(arrival, repetitions)
         });
         let mut patience = PATIENCE.into_iter().peekable();
         loop {

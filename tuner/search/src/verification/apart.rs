@@ -6,7 +6,7 @@ use kilter_bench::launch::session::BlockOutcome;
 use kilter_model::plan::{self, Plan, PlannedCell, Subject};
 use kilter_model::report::ArrivalCell;
 use kilter_model::setup::Setup;
-use kilter_protocol::plan::{Block, Repetitions};
+use kilter_protocol::plan::{Block, Item, Repetitions};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Pair};
 
@@ -15,7 +15,7 @@ use super::launches::launch;
 use super::side_by_side::{PROOF_LAUNCHES, UNTOUCHED};
 use super::{Medians, Verification};
 use crate::context::{Facts, Jobs};
-use crate::trials::{Purpose, repetitions_apart, repetitions_of};
+use crate::repetition::{Purpose, repetitions_apart, repetitions_of};
 
 /// Begin of the words of a pattern in the ids of blocks.
 pub const APART: &str = " when ";
@@ -116,7 +116,13 @@ pub fn measure_apart(
         &format!("{label}: {launches} launches with ranks that arrive apart"),
         (launches * setups.len() * arrivals.len() * subjects.len()) as u64,
     );
-    let (mut made, mut dearest) = (0, 0.0_f64);
+    // No launch is begun for which the seconds do not reach.
+    let expected: f64 = blocks(jobs, facts, label, subjects, own)
+        .iter()
+        .map(|(block, _)| seconds_of(block, own))
+        .sum();
+    let mut dearest = setups.len() as f64 * (jobs.launch_seconds() + expected);
+    let mut made = 0;
     while made < launches && limit.left(jobs.budget.spent_seconds()) > dearest {
         let begin = jobs.budget.spent_seconds();
         for (setup, timed) in setups.iter().zip(&mut timed) {
@@ -136,6 +142,19 @@ pub fn measure_apart(
         made += 1;
     }
     Ok((timed, made))
+}
+
+/// Seconds that a block is expected to take at most: in each repetition of an item the last rank comes, and then the call is carried out.
+fn seconds_of(block: &Block, own: &OwnSeconds) -> f64 {
+    let own_seconds = block
+        .id
+        .split_once(APART)
+        .and_then(|(id, _)| own.0.get(id))
+        .copied()
+        .unwrap_or(0.0);
+    let offset = |item: &Item| item.arrival.as_ref().map_or(0.0, |arrival| arrival.seconds);
+    let once: f64 = block.items.iter().map(|item| own_seconds + offset(item)).sum();
+    (f64::from(block.repetitions.max) * once).min(block.repetitions.seconds)
 }
 
 /// The blocks of a launch, each with the place of its pattern. Blocks of subjects whose time together is not known are left out.
