@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_algorithms::Collective;
 use kilter_bench::launch::session::SessionError;
 use kilter_model::deployment::Assignment;
-use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::{Fault, FaultKind};
@@ -13,7 +12,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::{Facts, LaunchSearch};
+use crate::context::LaunchSearch;
 use crate::repetition::{Purpose, repetitions, repetitions_of};
 use crate::target::Target;
 use kilter_model::change::id;
