@@ -20,6 +20,7 @@ fn main() -> std::process::ExitCode {
         worker::protocol,
         worker::schedules,
         worker::settings,
+        worker::arrival,
         worker::starting,
         dropin::allocations,
         dropin::applications,

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod application;
+mod arrival;
 mod guard;
 mod layouts;
 mod overlap;
@@ -98,6 +99,7 @@ fn measuring_for<F: cli::Output>(
             cli::CacheChoice::Warm => Cache::Warm,
             cli::CacheChoice::Cold => Cache::Cold { bytes: None },
         },
+        arrivals: Vec::new(),
         by_variance: repetition_rule::is_by_variance(&typed.repetitions),
         repetitions: repetition_rule::repetitions(
             &typed.repetitions,

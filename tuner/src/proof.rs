@@ -149,6 +149,7 @@ impl Subject {
             bytes: self.bytes,
             implementation: on(implementation),
             settings: Vec::new(),
+            arrival: None,
         };
         let name = self.collective.name();
         let text = if self.collective.has_data() {

@@ -41,6 +41,7 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
     report.contests = tuned.contests.clone();
     report.targets = tuned.goals.report();
     report.overlap = tuned.goals.maps();
+    report.arrivals = tuned.arrivals.clone();
     let after: BTreeMap<String, &Comparison> = tuned
         .after
         .iter()
@@ -232,6 +233,7 @@ fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, v
         savings: Vec::new(),
         application: options.mix.as_ref().and_then(|mix| mix.application.clone()),
         targets: Vec::new(),
+        arrivals: Vec::new(),
         overlap: None,
         quarantined: quarantine.list(),
         not_verified: not_verified(plan, verification),

@@ -17,7 +17,6 @@ const LONGER: &[(&str, usize)] = &[
     ("plugins/mpi/src/transport.rs", 459),
     ("plugins/verify/src/matrix.rs", 426),
     ("tuner/fixtures/src/report.rs", 448),
-    ("tuner/worker/src/block.rs", 428),
     ("tuner/worker/src/candidate.rs", 431),
 ];
 

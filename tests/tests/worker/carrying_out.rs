@@ -69,6 +69,7 @@ fn algorithms(ranks: usize) -> Vec<Block> {
                     bytes,
                     implementation,
                     settings: Vec::new(),
+                    arrival: None,
                 });
             }
             let name = row.id.split_once('.').unwrap().1;

@@ -311,6 +311,7 @@ pub(crate) fn item(id: &str, task: impl Into<Task>, bytes: u64, text: &str) -> I
         bytes,
         implementation,
         settings: Vec::new(),
+        arrival: None,
     }
 }
 

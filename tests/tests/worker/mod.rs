@@ -1,5 +1,6 @@
 //! The worker against a real MPI library: plan in, lines out.
 
+pub(crate) mod arrival;
 pub(crate) mod bits;
 pub(crate) mod carrying_out;
 pub(crate) mod faults;

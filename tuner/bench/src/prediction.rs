@@ -106,6 +106,7 @@ mod tests {
                 text: "bcast(n)".to_owned(),
             },
             settings: Vec::new(),
+            arrival: None,
         }
     }
 

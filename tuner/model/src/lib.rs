@@ -1,6 +1,7 @@
 //! Data that all of the tuner speaks of: configuration, plans, options, deployments, reports. Nothing here measures,
 //! decides or launches.
 
+pub mod arrival;
 pub mod change;
 pub mod config;
 pub mod deployment;

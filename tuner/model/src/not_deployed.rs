@@ -98,6 +98,15 @@ pub enum NotDeployed {
     NothingToFix,
     /// This library offers no way to deploy it.
     CannotBeDeployed,
+    /// It is slower than the default when the ranks arrive apart.
+    SlowerApart {
+        /// The arrival pattern, such as `when ranks arrive at random`.
+        when: String,
+        /// Its time over the default's.
+        ratio: f64,
+        /// 95 % confidence interval of the ratio.
+        ratio_ci: (f64, f64),
+    },
 }
 
 /// Quantity that a confirmation compares.
@@ -222,6 +231,11 @@ impl fmt::Display for NotDeployed {
             ),
             NotDeployed::NothingToFix => write!(f, "is not needed: no guideline is violated here"),
             NotDeployed::CannotBeDeployed => write!(f, "cannot be deployed with this library"),
+            NotDeployed::SlowerApart { when, ratio, ratio_ci } => write!(
+                f,
+                "is slower than the library's own {when}: {ratio:.2} [{:.2}, {:.2}]",
+                ratio_ci.0, ratio_ci.1
+            ),
         }
     }
 }

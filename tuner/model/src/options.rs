@@ -7,6 +7,7 @@ use kilter_protocol::overlap::Model;
 use kilter_protocol::plan::{Cache, Element, Repetitions, Root, Synchronisation, Wait};
 use kilter_stats::verdict::{Correction, Test};
 
+use crate::arrival::Arrival;
 use crate::config::launcher::Starts;
 use crate::config::mix::Mix;
 use crate::config::platform::Platform;
@@ -50,6 +51,8 @@ pub struct Options {
     pub sync: Synchronisation,
     /// Contents of the caches.
     pub cache: Cache,
+    /// Arrival patterns in which the ranks come to a call as well, beside all together.
+    pub arrivals: Vec<Arrival>,
     /// Repetitions of an item in a launch.
     pub repetitions: Repetitions,
     /// True if the number of repetitions of a launch follows from the variance that the screening sees; false if

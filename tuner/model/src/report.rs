@@ -1,5 +1,6 @@
 //! `report.json`: findings, changes and proofs of a run. The other reports are renderings of it.
 
+mod arrival;
 mod contest;
 mod cost_model;
 mod provenance;
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::fix::{Fix, FixKind, Setting};
+pub use arrival::ArrivalCell;
 pub use contest::{Contest, Contestant, LeftOut, Refused, Screened};
 pub use cost_model::{CostModel, MeasuredPrice, Prediction};
 pub use provenance::{BudgetPart, Provenance};
@@ -56,6 +58,9 @@ pub struct Report {
     /// Overlap maps at the points by which the targets were judged; absent without targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<BeforeAndAfter>,
+    /// Comparisons with ranks that arrive apart (`--arrival`).
+    #[serde(default)]
+    pub arrivals: Vec<ArrivalCell>,
     /// Candidates that hung, crashed or delivered wrong data.
     pub quarantined: Vec<Quarantined>,
     /// Guidelines, or sides of them, that could not be verified here, each with the reason.

@@ -36,6 +36,7 @@ pub(super) fn question(suite: &Suite, benchmark: Benchmark, point: Point, seed: 
             },
         }),
         settings: Vec::new(),
+        arrival: None,
     };
     Block {
         seed: seed(&id),

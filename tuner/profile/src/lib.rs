@@ -9,10 +9,12 @@
 //! * [`text`], [`html`], [`listing`]: renderings.
 //! * [`pairs`]: receives by their senders.
 //! * [`counters`]: what rules of advice read.
+//! * [`arrivals`]: the offsets at which ranks come to collective calls.
 //! * [`mix`], [`layouts`]: what `kilter tune` tunes for it. [`saved`]: what that has brought.
 //!
 //! It counts nothing itself: `plugins/tracer` does.
 
+pub mod arrivals;
 pub mod clocks;
 pub mod counters;
 pub mod efficiency;

@@ -3,6 +3,7 @@
 //! Both channels are files of JSON lines in the launch's directory: the tuner appends to the plan while the job runs, so that
 //! a search can ask its next question in the same job; rank 0 of the worker appends to the report, which the tuner follows.
 
+pub mod arrival;
 pub mod call_paths;
 pub mod calls;
 pub mod cpus;
@@ -23,4 +24,4 @@ pub mod trace;
 pub mod verifying;
 
 /// Version of both line formats; a reader refuses any other.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::arrival::{ArrivalPattern, Shape};
 pub use crate::measuring::{Cache, ClockFault, Synchronisation};
 pub use crate::repetitions::{Repetitions, StopRules, Window};
 use crate::task::Task;
@@ -192,6 +193,9 @@ pub struct Item {
     pub implementation: Implementation,
     /// MPI_T control variables of this item, written when [`Header::settings`] says: name, value.
     pub settings: Vec<(String, String)>,
+    /// Offsets at which the ranks begin; without it they begin together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrival: Option<ArrivalPattern>,
 }
 
 /// Implementation of a task.

@@ -13,6 +13,10 @@ use crate::plan::Wait;
 /// by bit; or [`BITS_VARY`].
 pub const BITS: &str = "bits of random doubles";
 
+/// Name under which [`Event::Settings`] has the mean delay of an item with an arrival pattern, in seconds: a rank's own end minus its own
+/// arrival, averaged over the counted repetitions and the ranks.
+pub const MEAN_DELAY: &str = "mean delay of the ranks";
+
 /// Text for results that differ from call to call.
 pub const BITS_VARY: &str = "vary";
 
@@ -45,7 +49,7 @@ pub enum Event {
         item: String,
     },
     /// The settings of an item as the library reports them after they were written; its counters' growth in one call; its results on random
-    /// doubles ([`BITS`]). An item may have each, in lines of their own.
+    /// doubles ([`BITS`]); the delay of its ranks ([`MEAN_DELAY`]). An item may have each, in lines of their own.
     Settings {
         /// Block id.
         block: String,
@@ -64,7 +68,8 @@ pub enum Event {
         /// The reason.
         fault: Fault,
     },
-    /// Times of one item: latest end over the ranks minus the agreed start, in seconds.
+    /// Times of one item: latest end over the ranks minus the agreed start, or minus the latest arrival where the item has a pattern, in
+    /// seconds.
     Samples {
         /// Block id.
         block: String,

@@ -2,6 +2,7 @@
 
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::not_deployed::NotDeployed;
 use kilter_model::report::{Contest, Contestant};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Rule};
@@ -48,31 +49,32 @@ impl Choice {
 /// Kilter's algorithms, then a plugin's; ties go to the faster one.
 #[must_use]
 pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Choice {
-    choose_among(target, candidates, bounds, rule, &|_| true)
+    choose_among(target, candidates, bounds, rule, &|_| None)
 }
 
-/// [`choose`] among the `deployable` candidates; the others are measured for comparison.
+/// [`choose`] among the candidates without an objection; the others are measured for comparison.
 #[must_use]
 pub fn choose_among(
     target: &Target,
     candidates: &[Measured],
     bounds: &[Sample],
     rule: &Rule,
-    deployable: &dyn Fn(&Selection) -> bool,
+    objection: &dyn Fn(&Selection) -> Option<NotDeployed>,
 ) -> Choice {
-    let can_be = |candidate: &&Measured| candidate.selection.as_ref().is_none_or(deployable);
+    let against = |candidate: &Measured| candidate.selection.as_ref().and_then(objection);
     let tightest = bounds.iter().map(Sample::median).min_by(f64::total_cmp);
     let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
     let fixes = |candidate: &Measured| tightest.is_none_or(|bound| candidate.medians.median() <= floor(bound));
-    let fixing: Vec<&Measured> = candidates.iter().filter(|c| can_be(c) && fixes(c)).collect();
+    let fixing: Vec<&Measured> = candidates.iter().filter(|c| fixes(c) && against(c).is_none()).collect();
     let chosen = simplest_of_best(fixing, rule);
     let fastest = candidates
         .iter()
         .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
     let unfixed_because = match (chosen, tightest, fastest) {
         (None, Some(_), Some(fastest)) if fixes(fastest) => Some(format!(
-            "`{}` would fix it, but cannot be deployed with this library",
-            id(fastest)
+            "`{}` would fix it, but {}",
+            id(fastest),
+            against(fastest).unwrap_or(NotDeployed::CannotBeDeployed)
         )),
         (None, Some(bound), Some(fastest)) => Some(format!(
             "the best of {} candidates, {}, still takes {:.2} times the bound",
@@ -104,7 +106,7 @@ pub fn choose_among(
             seconds: candidate.medians.median(),
             as_good: among_best,
             fixes: fixes(candidate),
-            deployable: can_be(&candidate),
+            objection: against(candidate),
         };
         held.why_not(finalist).filter(|_| !is_chosen)
     };
@@ -292,6 +294,36 @@ mod tests {
             "scan.pipelined_chain segment_bytes=16384"
         );
         assert!((choice.contest.candidates[0].ratio_to_default - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_with_an_objection_is_passed_over_and_has_it_for_its_reason() {
+        let apart = NotDeployed::SlowerApart {
+            when: "when ranks arrive at random".to_owned(),
+            ratio: 1.214,
+            ratio_ci: (1.15, 1.3),
+        };
+        let objection = |one: &Selection| (Some(one) == algorithm().as_ref()).then(|| apart.clone());
+        let target = Target::unbounded(Collective::Scan, 262_144);
+        let choose = |candidates: &[Measured]| {
+            let bounds = [measured(None, 9919.0).medians];
+            choose_among(&target, candidates, &bounds, &Rule::default(), &objection)
+        };
+        let both = [
+            measured(None, 21618.0),
+            measured(settings(1), 9900.0),
+            measured(algorithm(), 5437.0),
+        ];
+        let choice = choose(&both);
+        assert_eq!(choice.chosen, settings(1));
+        assert_eq!(choice.contest.candidates[0].not_deployed, Some(apart.clone()));
+        let alone = choose(&[both[0].clone(), both[2].clone()]);
+        assert_eq!(alone.chosen, None);
+        assert_eq!(
+            alone.unfixed_because.unwrap(),
+            "`scan.pipelined_chain segment_bytes=16384` would fix it, but is slower than the library's own when ranks arrive at random: \
+             1.21 [1.15, 1.30]"
+        );
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn search(
         };
         let finding = findings.get(&target.name());
         let candidates = credited(held, finding);
-        let judged = contests.choose_proven(target, candidates, &held.bounds, &rule)?;
+        let judged = contests.choose_proven(target, candidates, (&held.bounds, &held.apart), &rule)?;
         settle(choice, components, judged, finding);
     }
     Ok(())
@@ -186,6 +186,7 @@ mod tests {
             target: target(Collective::Bcast),
             candidates: times.iter().map(measured).collect(),
             bounds: vec![launches(4.0)],
+            apart: Vec::new(),
         }
     }
 

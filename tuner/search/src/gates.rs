@@ -202,7 +202,7 @@ fn hold(
     for (held, of_library) in held.iter().zip(&of_library) {
         let finding = findings.get(&held.target.name());
         let (candidates, bounds) = field(held, of_library, finding);
-        let judged = under.choose_proven(&held.target, candidates.clone(), &bounds, &rule)?;
+        let judged = under.choose_proven(&held.target, candidates.clone(), (&bounds, &held.apart), &rule)?;
         let Some((target, choice)) = choices.iter_mut().find(|(target, _)| *target == held.target) else {
             continue;
         };

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_model::deployment::{Deployment, Selection};
+use kilter_model::not_deployed::NotDeployed;
 use kilter_model::report::{FixKind, Refused, Screened};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::FaultKind;
@@ -29,14 +30,15 @@ pub use self::finals::FINAL_LAUNCHES;
 pub use self::items::item;
 use self::job::Job;
 pub use self::screening::front;
+use crate::arrivals::{Apart, slower};
 use crate::choose::{Choice, Measured, choose_among};
 use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
 use crate::guide::Guide;
 use crate::proof::{self, Finding};
+use crate::repetition::Purpose;
 use crate::space;
 use crate::target::Target;
-use crate::trials::Purpose;
 
 /// A contest that was held, before anything is chosen.
 #[derive(Debug, Clone)]
@@ -47,6 +49,8 @@ pub struct Held {
     pub candidates: Vec<Measured>,
     /// The right sides of the target.
     pub bounds: Vec<Sample>,
+    /// The default and the finalists when the ranks arrive apart, pattern by pattern.
+    pub apart: Vec<Apart>,
 }
 
 /// Runs the contests of one round of tuning.
@@ -157,11 +161,12 @@ impl<'c, 'a> Contests<'c, 'a> {
                     target,
                     mut candidates,
                     bounds,
+                    apart,
                 } = held;
                 let finding = findings.get(&target.name());
                 let credited = |one: &Selection| finding.is_none_or(|finding| finding.credits(one));
                 candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
-                let mut choice = self.choose_proven(&target, candidates.clone(), &bounds, &rule)?;
+                let mut choice = self.choose_proven(&target, candidates.clone(), (&bounds, &apart), &rule)?;
                 if let Some(finding) = finding {
                     choice.hidden = matches!(finding, Finding::NoEffect { .. });
                     self.tell(&target, finding, &mut choice);
@@ -237,8 +242,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(found)
     }
 
-    /// The best candidate that passes the correctness matrix on this library and machine: who does not goes into quarantine,
-    /// and the choice is made again without it.
+    /// The best candidate that is no slower than the default when the ranks arrive apart and passes the correctness matrix on this library and
+    /// machine: who fails the matrix goes into quarantine, and the choice is made again without it.
     ///
     /// # Errors
     /// A failure of the matrix that the candidate does not explain.
@@ -246,13 +251,18 @@ impl<'c, 'a> Contests<'c, 'a> {
         &self,
         target: &Target,
         mut candidates: Vec<Measured>,
-        bounds: &[Sample],
+        (bounds, apart): (&[Sample], &[Apart]),
         rule: &Rule,
     ) -> anyhow::Result<Choice> {
         let is_simulated = self.parts.jobs.site.library.launcher.is_simulator();
-        let deployable = |selection: &Selection| !is_simulated || selection.kind() == FixKind::Parameter;
+        let slower = slower(apart, rule);
+        let objection = |selection: &Selection| {
+            let can_be = !is_simulated || selection.kind() == FixKind::Parameter;
+            let cannot = (!can_be).then_some(NotDeployed::CannotBeDeployed);
+            cannot.or_else(|| slower.get(selection).cloned())
+        };
         loop {
-            let choice = choose_among(target, &candidates, bounds, rule, &deployable);
+            let choice = choose_among(target, &candidates, bounds, rule, &objection);
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };

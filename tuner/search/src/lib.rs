@@ -1,6 +1,7 @@
 //! The search: it verifies guidelines, proposes candidates, measures them on a bench, and says which to deploy and why. It writes no files and
 //! renders nothing.
 
+pub mod arrivals;
 pub mod choose;
 pub mod components;
 pub mod context;
@@ -19,6 +20,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod ranking;
 pub mod reasons;
+pub mod repetition;
 pub mod reproducibility;
 pub mod savings;
 pub mod settings;

@@ -21,7 +21,7 @@ pub struct Final<'a> {
 }
 
 /// A candidate of a final.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Finalist {
     /// Its median, in seconds.
     pub seconds: f64,
@@ -29,8 +29,8 @@ pub struct Finalist {
     pub as_good: bool,
     /// True if it meets the bound.
     pub fixes: bool,
-    /// True if this library can be told to use it.
-    pub deployable: bool,
+    /// What speaks against its deployment beside its times.
+    pub objection: Option<NotDeployed>,
 }
 
 impl Final<'_> {
@@ -52,8 +52,8 @@ impl Final<'_> {
             NotDeployed::MissesBound {
                 ratio: one.seconds / bound,
             }
-        } else if !one.deployable {
-            NotDeployed::CannotBeDeployed
+        } else if let Some(objection) = one.objection {
+            objection
         } else {
             let (chosen, _) = self.chosen?;
             let chosen = chosen.to_owned();
@@ -110,7 +110,7 @@ mod tests {
             seconds: microseconds * 1e-6,
             as_good: false,
             fixes: true,
-            deployable: true,
+            objection: None,
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
         );
         assert_eq!(held.why_not(finalist(55.0)), Some(NotDeployed::FasterChosen { chosen }));
         let refused = Finalist {
-            deployable: false,
+            objection: Some(NotDeployed::CannotBeDeployed),
             ..finalist(50.0)
         };
         assert_eq!(held.why_not(refused), Some(NotDeployed::CannotBeDeployed));

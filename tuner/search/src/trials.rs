@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_algorithms::Collective;
 use kilter_bench::launch::session::SessionError;
 use kilter_model::deployment::Assignment;
-use kilter_model::options::Options;
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::{Fault, FaultKind};
@@ -13,46 +12,10 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
-use crate::context::{Facts, LaunchSearch};
+use crate::context::LaunchSearch;
+use crate::repetition::{Purpose, repetitions, repetitions_of};
 use crate::target::Target;
-use crate::verification::FEWEST;
 use kilter_model::change::id;
-
-/// Purposes of a block, which decide how often its items are repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// A launch under further settings.
-    Trial,
-    /// The first look at all candidates in a running job.
-    Screening,
-    /// Finalists, in launches of their own.
-    Final,
-}
-
-/// Repetitions of each item of a block. The one place of the search where they are decided.
-#[must_use]
-pub fn repetitions(options: &Options, purpose: Purpose) -> Repetitions {
-    let usual = match purpose {
-        Purpose::Trial => Repetitions::until(5, 25, 0.03, 0.1),
-        // The time is for calls of milliseconds, which have it: with less they come to one repetition, and warm-ups fall out.
-        Purpose::Screening => Repetitions::until(4, 12, 0.05, 0.25),
-        Purpose::Final => Repetitions::until(8, 60, 0.02, 0.25),
-    };
-    options.repetitions_or(usual)
-}
-
-/// Repetitions of a block of the verification by this id. They follow the variance within and between launches if the verification has learnt
-/// it.
-#[must_use]
-pub fn repetitions_of(options: &Options, facts: &Facts, purpose: Purpose, block: &str) -> Repetitions {
-    let usual = repetitions(options, purpose);
-    match facts.predicted_of(block) {
-        Some(count) if options.by_variance && purpose != Purpose::Screening => {
-            Repetitions::fixed(count.clamp(FEWEST.min(usual.max), usual.max), usual.seconds)
-        }
-        _ => usual,
-    }
-}
 
 /// Launches that decide between candidates and none, each way.
 pub const CONFIRMING: usize = 5;

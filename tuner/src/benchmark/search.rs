@@ -309,6 +309,7 @@ mod tests {
                 measured(algorithm("scan.recursive_doubling"), &[10.0, 20.0, 30.0]),
             ],
             bounds: Vec::new(),
+            apart: Vec::new(),
         };
         let off = row(&held, algorithm("scan.linear").as_ref(), 40).unwrap();
         assert_eq!((off.best.id.as_str(), off.candidates), ("scan.recursive_doubling", 40));

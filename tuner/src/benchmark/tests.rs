@@ -20,6 +20,7 @@ fn held(candidates: Vec<Measured>) -> Held {
         target: Target::unbounded(Collective::Scan, 1024),
         candidates,
         bounds: Vec::new(),
+        apart: Vec::new(),
     }
 }
 

@@ -247,6 +247,7 @@ mod tests {
             target,
             candidates: vec![default],
             bounds: Vec::new(),
+            apart: Vec::new(),
         };
         in_turn.join(&own, &mut held);
         let [_, joined] = &held.candidates[..] else {

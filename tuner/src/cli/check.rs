@@ -15,4 +15,9 @@ pub struct Check {
     /// its report in DIR/NxP and an equal share of --budget.
     #[arg(long, help_heading = super::JOB, value_name = "NxP,...", conflicts_with = "ranks")]
     pub layouts: Option<String>,
+    /// Arrival patterns in which guidelines are verified as well: late-one (the last rank, or late-one@RANK), linear, random, or a file of
+    /// seconds by rank (text, JSON, or a profile made by `kilter profile`). The last rank comes as much later than the first as the call
+    /// takes, or a multiple of that, such as random:x2. All ranks together (none) are always measured.
+    #[arg(long, help_heading = super::MEASUREMENT, value_name = "PATTERNS", value_delimiter = ',')]
+    pub arrival: Vec<String>,
 }

@@ -51,6 +51,11 @@ pub struct Tune {
     /// its report in DIR/NxP and an equal share of --budget. DIR/emit holds the settings of all layouts.
     #[arg(long, help_heading = super::JOB, value_name = "NxP,...", conflicts_with = "ranks")]
     pub layouts: Option<String>,
+    /// Arrival patterns in which no fix may be slower than the default: none, late-one (the last rank, or late-one@RANK), linear, random, or
+    /// a file of seconds by rank (text, JSON, or a profile made by `kilter profile`). The last rank comes as much later than the first as
+    /// the call takes, or a multiple of that, such as random:x2. All ranks together (none) are always measured.
+    #[arg(long, help_heading = super::FIXES, value_name = "PATTERNS", value_delimiter = ',', default_value = "none,random")]
+    pub arrival: Vec<String>,
 }
 
 /// Kinds of fixes.

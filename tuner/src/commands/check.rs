@@ -9,7 +9,7 @@ use kilter_model::setup::Setup;
 use kilter_report::layouts::Index;
 use kilter_report::terminal;
 use kilter_search::context::Context;
-use kilter_search::verification::{Allowance, verify};
+use kilter_search::verification::{Allowance, verify, verify_apart};
 use kilter_tune::layouts::turns::Turns;
 
 use super::{Status, layouts, measuring, print};
@@ -32,20 +32,23 @@ pub(super) fn run(typed: cli::Check) -> anyhow::Result<Status> {
 
 /// Verifies, and reports.
 pub(crate) fn checked(context: &Context<'_>) -> anyhow::Result<Report> {
-    let verification = verify(
-        &context.jobs,
-        &context.plan,
-        &context.facts,
-        COMMAND,
-        &Setup::default(),
-        Allowance::ALL,
-    )?;
-    Ok(reporting::of_check(
-        &context.jobs,
-        &context.plan,
-        &context.quarantine,
-        &verification,
-    ))
+    let (jobs, plan, facts) = (&context.jobs, &context.plan, &context.facts);
+    let patterns = jobs.site.options.arrivals.len();
+    let allowed = Allowance {
+        // Each pattern has as much as ranks that come together.
+        seconds: if patterns == 0 {
+            f64::INFINITY
+        } else {
+            jobs.budget.left_seconds() / (1 + patterns) as f64
+        },
+        goes_on: false,
+    };
+    let verification = verify(jobs, plan, facts, COMMAND, &Setup::default(), allowed)?;
+    let label = format!("{COMMAND}/apart");
+    let arrivals = verify_apart(jobs, plan, facts, &label, &verification)?;
+    let mut report = reporting::of_check(jobs, plan, &context.quarantine, &verification);
+    report.arrivals = arrivals;
+    Ok(report)
 }
 
 /// Verifies each layout, with a report of its own, and writes a page about all of them.

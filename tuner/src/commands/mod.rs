@@ -74,9 +74,13 @@ impl Status {
             let now = cell.after.as_ref().unwrap_or(&cell.before).verdict;
             now == Outcome::Violated || (cell.before.verdict == Outcome::Violated && now != Outcome::Holds)
         });
+        let apart = report.arrivals.iter().any(|cell| {
+            // What is deployed beside the untouched library is no guideline.
+            cell.guideline.is_some() && cell.comparison.verdict == Outcome::Violated
+        });
         // A target that cannot be met here is no violation of the library's.
         let missed = report.targets.iter().any(|target| target.is_missed());
-        if violated || missed {
+        if violated || apart || missed {
             Status::Violations
         } else {
             Status::Holds

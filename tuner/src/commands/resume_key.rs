@@ -46,6 +46,7 @@ pub(super) fn of(
         "repetitions": options.repetitions,
         "synchronisation": options.sync,
         "cache": options.cache,
+        "arrivals": options.arrivals,
         "budget_seconds": options.budget_seconds,
         "seed": options.seed,
         "alpha": options.alpha,

@@ -104,6 +104,7 @@ fn blocks(jobs: &Jobs<'_>, name: &str, pairs: &[(usize, usize)], ranks: &[usize]
             text: format!("pingpong(n){{pair:{}:{}}}", ranks[pair.0], ranks[pair.1]),
         },
         settings: Vec::new(),
+        arrival: None,
     };
     let block = |kind: Kind| Block {
         id: kind.word().to_owned(),

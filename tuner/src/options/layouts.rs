@@ -5,7 +5,7 @@ use kilter_model::options::{OptionError, Options, absolute, wrong};
 
 use super::allocation::{self, Surroundings};
 use super::application::{self, Application};
-use super::measuring_for;
+use super::{arrival, measuring_for};
 use crate::cli;
 
 /// Options of each layout, in a directory of its own.
@@ -34,13 +34,17 @@ pub fn checking(typed: cli::Check) -> Result<Checking, OptionError> {
     let application = application.as_ref();
     let listed = typed.layouts.as_deref();
     // For a profile the dearest communicators are checked, and all of them tuned.
-    let Layouts { options, said } = if application.is_some() && listed.is_none() {
+    let Layouts { mut options, said } = if application.is_some() && listed.is_none() {
         Layouts::default()
     } else {
         layouts(listed, &typed.measure, application)?
     };
+    let mut common = common(&options, typed.measure, application)?;
+    for own in options.iter_mut().chain([&mut common]) {
+        own.arrivals = arrival::patterns(&typed.arrival, own.ranks)?;
+    }
     Ok(Checking {
-        common: common(&options, typed.measure, application)?,
+        common,
         layouts: options,
         said,
     })

@@ -9,8 +9,8 @@ use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, TuneOptions, functions, parse_bytes, plugins, wrong};
 use kilter_tune::layouts::turns::PROOF_SHARE;
 
-use super::application;
 use super::layouts::{Layouts, common, layouts};
+use super::{application, arrival};
 use crate::cli;
 
 /// Validates the options of tuning.
@@ -56,6 +56,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     for own in options.iter_mut().chain([&mut common]) {
         own.limits = limits.clone();
         own.plugins = plugins.clone();
+        own.arrivals = arrival::patterns(&typed.arrival, own.ranks)?;
     }
     Ok(TuneOptions {
         common,

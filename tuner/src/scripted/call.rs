@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::Form;
+use kilter_protocol::plan::ArrivalPattern;
 
 use kilter_model::config::library::Library;
 
@@ -56,6 +57,8 @@ pub struct Call<'c> {
     pub form: Form,
     /// Id of the item that makes it: `default`, `reduce.binomial`, `reduce(n) @4096`.
     pub item: &'c str,
+    /// Pattern in which the ranks arrive; without it they come together.
+    pub arrival: Option<&'c ArrivalPattern>,
     /// The settings.
     pub settings: Settings<'c>,
 }

@@ -201,7 +201,7 @@ impl Playing {
         (choice.algorithm, knobs.collect())
     }
 
-    fn call<'c>(&self, item: &'c str, settings: &Settings<'c>, collective: Collective, bytes: u64) -> Call<'c> {
+    fn call<'c>(&self, item: &'c Item, settings: &Settings<'c>, collective: Collective, bytes: u64) -> Call<'c> {
         let (algorithm, knobs) = self.algorithm(settings, collective, bytes);
         Call {
             collective,
@@ -209,13 +209,14 @@ impl Playing {
             ranks: self.in_force.ranks,
             algorithm,
             form: Form::Blocking,
-            item,
+            item: &item.id,
+            arrival: item.arrival.as_ref(),
             settings: settings.with_defaults(knobs),
         }
     }
 
     /// A library call, which the drop-in may carry out in the library's place.
-    fn library_call(&self, call: &Call<'_>, played: &mut Played) -> Result<f64, Ends> {
+    fn library_call(&self, item: &Item, call: &Call<'_>, played: &mut Played) -> Result<f64, Ends> {
         let profile = self.in_force.profile.as_ref().filter(|_| call.form == Form::Blocking);
         let entry = profile.and_then(|table| table.lookup(call.collective, call.bytes));
         let Some(entry) = entry else {
@@ -238,8 +239,10 @@ impl Playing {
         };
         // A mock-up calls the library by its inner names, which the drop-in does not replace.
         let of = |collective: &Collective| {
-            self.library
-                .seconds(&self.call(replaced.item, &call.settings, *collective, call.bytes))
+            self.library.seconds(&Call {
+                item: replaced.item,
+                ..self.call(item, &call.settings, *collective, call.bytes)
+            })
         };
         Ok(row.calls.iter().map(of).sum())
     }
@@ -258,16 +261,16 @@ impl Playing {
             Operation::Collective(Some(collective), form) => {
                 let call = Call {
                     form: *form,
-                    ..self.call(&item.id, settings, *collective, bytes)
+                    ..self.call(item, settings, *collective, bytes)
                 };
-                self.library_call(&call, played)?
+                self.library_call(item, &call, played)?
             }
             Operation::Collective(None, _) => return Err(refused("an `A` is left")),
             Operation::PointToPoint(_) => {
                 let Some(collective) = item.task.collective() else {
                     return Err(refused("no collective to carry out"));
                 };
-                let call = self.call(&item.id, settings, collective, bytes);
+                let call = self.call(item, settings, collective, bytes);
                 self.library.seconds_of_row(&item.id, &call)
             }
             Operation::Single(single) => match single {
@@ -308,7 +311,7 @@ impl Playing {
                 let Some(collective) = item.task.collective() else {
                     return Err(refused("no collective to carry out"));
                 };
-                let call = self.call(&item.id, settings, collective, item.bytes);
+                let call = self.call(item, settings, collective, item.bytes);
                 match self.library.fault_of(&call) {
                     Some(ends) => Err(ends),
                     None => Ok(self.library.seconds_of_row(id, &call)),
@@ -319,7 +322,7 @@ impl Playing {
                 if let Some(collective) = item.task.collective()
                     && let Some(ends) = self
                         .library
-                        .fault_of(&self.call(&item.id, settings, collective, item.bytes))
+                        .fault_of(&self.call(item, settings, collective, item.bytes))
                 {
                     return Err(ends);
                 }
@@ -355,7 +358,7 @@ impl Playing {
         let Some(collective) = item.task.collective() else {
             return said;
         };
-        let call = self.call(&item.id, settings, collective, item.bytes);
+        let call = self.call(item, settings, collective, item.bytes);
         // Another algorithm sends to other ranks.
         let algorithm = self.library.algorithm_of(&call);
         let sent = format!("0>1:{}", 1 + algorithm);

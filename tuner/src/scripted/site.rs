@@ -142,7 +142,7 @@ impl Site {
         let cli::Command::Check(typed) = self.typed("check", arguments)? else {
             anyhow::bail!("`check` is not read as such");
         };
-        let options = crate::options::measuring(typed.measure)?;
+        let options = crate::options::checking(typed)?.common;
         self.run(Box::new(self.bench()), &options, arguments, checked)
     }
 

@@ -61,7 +61,10 @@ fn a_launch_that_is_out_of_time_ends_after_its_block() {
 #[test]
 fn finals_end_with_the_time_of_the_search() {
     let library = slow_reduce(|call| call.algorithm == 2).slower(100_000.0);
-    let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters --budget 60");
+    let run = tune(
+        library,
+        "--guidelines GL8 --sizes 4096 --only parameters --budget 60 --arrival none",
+    );
     warning(&run, "the budget ended after 2 of 5 launches that compare finalists");
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
     assert!(run.seconds < 60.0, "{}", run.seconds);

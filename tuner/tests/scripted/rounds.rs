@@ -233,7 +233,7 @@ fn long_first() -> ScriptedLibrary {
 fn a_later_round_has_the_seconds_that_the_proof_before_it_did_not_need() {
     let run = tune(
         long_first().slower(300.0),
-        "--guidelines GL8,GL13,TGT29 --sizes 4096 --only parameters --budget 60",
+        "--guidelines GL8,GL13,TGT29 --sizes 4096 --only parameters --budget 60 --arrival none",
     );
     assert_eq!(
         changes(&run),

@@ -5,6 +5,7 @@ use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::{Plan, Subject};
+use kilter_model::report::ArrivalCell;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
 use kilter_search::context::{Context, Facts, Jobs};
@@ -12,11 +13,11 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{Medians, Reached, Verification, prove};
+use kilter_search::verification::{Medians, OwnSeconds, Reached, Verification, prove};
 
-use super::Tuned;
 use super::spoilt::spoilt;
 use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
+use super::{Tuned, apart};
 
 /// Verifications of one deployment, each with less in it than the one before.
 const ATTEMPTS: usize = 3;
@@ -73,6 +74,7 @@ pub(super) fn deploy_and_verify(
         tuned.emitted = Some(proven.emitted);
         tuned.after = Some(proven.after);
         tuned.untouched = proven.untouched;
+        tuned.arrivals = proven.arrivals;
         if spoilt.is_empty()
             || attempt + 1 == ATTEMPTS
             || !take_back(
@@ -99,6 +101,8 @@ pub(super) fn deploy_and_verify(
 
 /// Files that were written, and what launches under them showed.
 struct Proven {
+    /// Comparisons with ranks that arrive apart.
+    arrivals: Vec<ArrivalCell>,
     emitted: Emitted,
     after: Verification,
     untouched: Medians,
@@ -124,8 +128,19 @@ fn emit_and_prove(
     };
     let (mut after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, reached)?;
     after.leave_open(&tuned.before);
-    let spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
+    let mut spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
+    let mut arrivals = Vec::new();
+    if spoilt.is_empty() {
+        let cells = || parts.plan.cells.iter().filter(|cell| touched(&cell.left));
+        let first = cells().filter(|cell| cell.left.collective().is_some() && tuned.is_first(&deployed, cell));
+        let subjects = first.map(|cell| cell.left.clone()).collect();
+        let own = OwnSeconds::of(cells(), &tuned.before.medians);
+        let judged = apart::judge(parts.jobs, parts.facts, (label, &setup), &subjects, &own)?;
+        spoilt = judged.slower;
+        arrivals = judged.cells;
+    }
     Ok(Some(Proven {
+        arrivals,
         emitted,
         after,
         untouched,

@@ -9,7 +9,7 @@ use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::plan::PlannedCell;
-use kilter_model::report::Contest;
+use kilter_model::report::{ArrivalCell, Contest};
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
 use kilter_search::context::{Context, LaunchSearch};
@@ -20,6 +20,7 @@ use kilter_search::verification::{Allowance, Medians, Verification, verify};
 
 use self::deploying::{Deploying, deploy_and_verify, prove_overlap};
 
+mod apart;
 mod deploying;
 mod following;
 pub mod layouts;
@@ -46,6 +47,8 @@ pub struct Tuned {
     pub contests: Vec<Contest>,
     /// Targets for overlap.
     pub goals: Goals,
+    /// What is deployed beside the untouched library, with ranks that arrive apart.
+    pub arrivals: Vec<ArrivalCell>,
 }
 
 impl Tuned {
@@ -75,6 +78,7 @@ impl Tuned {
         self.after = None;
         self.untouched.clear();
         self.emitted = None;
+        self.arrivals.clear();
         self.goals.nothing_deployed();
         emit::clear(options)
     }
@@ -110,6 +114,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         emitted: None,
         contests: Vec::new(),
         goals,
+        arrivals: Vec::new(),
         before,
     };
     for round in 1..=options.rounds {
@@ -184,6 +189,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
     if tuned.deployment.is_empty() {
         tuned.after = None;
         tuned.emitted = None;
+        tuned.arrivals.clear();
         tuned.goals.nothing_deployed();
     }
     let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(jobs, emitted));

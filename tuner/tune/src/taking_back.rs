@@ -12,7 +12,7 @@ use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
-use kilter_search::verification::{JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
+use kilter_search::verification::{APART, JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
 
 /// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.
 pub(super) fn take_back_idle(
@@ -102,6 +102,7 @@ pub(super) fn take_back_broken(
         return false;
     };
     let block = block.strip_suffix(OF_SPLITS).unwrap_or(block);
+    let block = block.split_once(APART).map_or(block, |(block, _)| block);
     let all = plan.subjects();
     let subjects: Vec<&Subject> = all.iter().filter(|subject| subject.block_id() == block).collect();
     if subjects.is_empty() {

@@ -170,6 +170,7 @@ mod tests {
                 text: format!("{text}(n)"),
             },
             settings: Vec::new(),
+            arrival: None,
         };
         let of = |text, own, bytes, p| rounded(&item(text, own), bytes, p);
         assert_eq!(of("allreduce", 4, 4, 8), 8);

@@ -7,124 +7,20 @@ use anyhow::{Context, bail};
 use kilter_mpi::{MPI_Comm, constants, info};
 use kilter_protocol::expression::Layout;
 use kilter_protocol::fault::Fault;
-use kilter_protocol::plan::{Block, Implementation, Item, Repetitions, Root, SettingsAct};
-use kilter_protocol::report::{Costs, Event};
+use kilter_protocol::plan::{ArrivalPattern, Block, Implementation, Item, Root, SettingsAct};
+use kilter_protocol::report::{Costs, Event, MEAN_DELAY};
 use kilter_protocol::task::Functionality;
 
 use crate::among::Members;
 use crate::candidate::{Buffers, Candidate, title};
-use crate::clock::Arrival;
-use crate::common_time::CommonTime;
-use crate::control::{Control, Refusal};
+use crate::control::Refusal;
 use crate::images::Gallery;
 use crate::implementation::Recipe;
-use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::place::Place;
 use crate::reason::Reason;
-use crate::report_file::ReportFile;
-use crate::schedule::{Schedule, WARM_UPS};
+use crate::schedule::{Schedule, Series, WARM_UPS};
 use crate::session::{Session, fail};
-use crate::sweep::Sweep;
 use crate::{barrier, bits, call_paths, messages, settings};
-
-/// Longest time that the empty operation is measured for, in seconds.
-const NOISE_SECONDS: f64 = 10.0;
-
-impl Session {
-    /// Measures the empty operation: the time that the timer and the synchronisation add to every time. Called by all ranks.
-    pub(crate) fn measure_noise(&mut self) -> anyhow::Result<()> {
-        let repetitions = self.header.noise_repetitions;
-        if repetitions == 0 {
-            return Ok(());
-        }
-        let rule = Repetitions::fixed(repetitions, NOISE_SECONDS);
-        let mut schedule = Schedule::new(1, WARM_UPS, rule, 0);
-        self.measure(&mut schedule, &[], |_| Ok(()))?;
-        let seconds = schedule.into_series().remove(0).seconds;
-        self.tell(Event::Noise { seconds })
-    }
-
-    /// `settings` of each item hold while it runs.
-    fn measure(
-        &mut self,
-        schedule: &mut Schedule,
-        settings: &[settings::Settings],
-        run: impl FnMut(usize) -> anyhow::Result<()>,
-    ) -> anyhow::Result<()> {
-        let mut ranks = Ranks {
-            control: &self.control,
-            time: &mut self.time,
-            sweep: self.sweep.as_mut(),
-            report: self.report.as_mut(),
-            held: settings::Held::new(&mut self.variables, settings),
-            run,
-        };
-        measure(&mut ranks, schedule, &mut self.lead)?;
-        ranks.held.release()
-    }
-}
-
-/// The real ranks.
-struct Ranks<'a, F> {
-    control: &'a Control,
-    time: &'a mut CommonTime,
-    sweep: Option<&'a mut Sweep>,
-    report: Option<&'a mut ReportFile>,
-    held: settings::Held<'a>,
-    run: F,
-}
-
-impl<F> Ranks<'_, F> {
-    fn exchange(&self, previous: Repetition) -> anyhow::Result<Agreed> {
-        let own = [
-            self.time.now_ns(),
-            previous.end_ns,
-            previous.arrival.to_number(),
-            previous.needed_ns,
-        ];
-        let [now_ns, end_ns, arrival, needed_ns] = self.control.exchange_max(own)?;
-        Ok(Agreed {
-            now_ns,
-            end_ns,
-            arrival: Arrival::from_number(arrival),
-            needed_ns,
-        })
-    }
-}
-
-impl<F: FnMut(usize) -> anyhow::Result<()>> Machine for Ranks<'_, F> {
-    fn prepare(&mut self) {
-        if let Some(sweep) = &mut self.sweep {
-            sweep.run();
-        }
-    }
-
-    fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed> {
-        let agreed = self.exchange(previous)?;
-        if self.time.keep(self.control, agreed.now_ns)? {
-            // That took time: the start is agreed from now on.
-            return self.exchange(previous);
-        }
-        Ok(agreed)
-    }
-
-    fn repeat(&mut self, item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition> {
-        // Within the lead; a rank that takes longer is late, and the lead grows.
-        self.held.hold(item)?;
-        let begun = self.time.begin(start_ns);
-        // A late rank takes part all the same: the others are in it already.
-        (self.run)(item)?;
-        let end_ns = self.time.end_ns(begun);
-        if let Some(report) = self.report.as_mut() {
-            report.heartbeat()?;
-        }
-        Ok(Repetition {
-            end_ns,
-            arrival: begun.arrival,
-            needed_ns: begun.needed_ns(lead_ns),
-        })
-    }
-}
 
 /// An item with the candidate that carries it out, or the reason why it cannot run.
 type Ready<'i> = (&'i Item, Result<Candidate, Refusal>);
@@ -149,7 +45,8 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
         .iter()
         .map(|(item, _)| settings::during_calls(&session.header, item));
     let on_calls: Vec<settings::Settings> = on_calls.collect();
-    session.measure(&mut schedule, &on_calls, |i| {
+    let patterns: Vec<Option<&ArrivalPattern>> = live.iter().map(|(item, _)| item.arrival.as_ref()).collect();
+    session.measure(&mut schedule, &on_calls, &patterns, |i| {
         let (item, candidate) = &mut live[i];
         candidate.run().with_context(|| title(&block.id, item))
     })?;
@@ -164,7 +61,16 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
         },
     );
     let right = session.control.agree_all(right.collect())?;
+    let mut delays = mean_delays(session, &patterns, &series)?.into_iter();
     for (((item, candidate), series), right) in live.into_iter().zip(series).zip(right) {
+        let delay = delays.next().flatten();
+        if let (Ok(()), Some(seconds)) = (&right, delay) {
+            session.tell(Event::Settings {
+                block: block.id.clone(),
+                item: item.id.clone(),
+                read_back: vec![(MEAN_DELAY.to_owned(), format!("{seconds:e}"))],
+            })?;
+        }
         match right {
             Ok(()) => session.tell(Event::Samples {
                 block: block.id.clone(),
@@ -189,6 +95,32 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
             check_seconds: (all - measured).as_secs_f64(),
         }),
     })
+}
+
+/// Mean delay of the ranks in each item with an arrival pattern, in seconds, on rank 0. Called by all ranks.
+fn mean_delays(
+    session: &Session,
+    patterns: &[Option<&ArrivalPattern>],
+    series: &[Series],
+) -> anyhow::Result<Vec<Option<f64>>> {
+    if patterns.iter().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let own: Vec<u64> = series.iter().map(|series| series.delay_ns).collect();
+    let mut sums = vec![0.0; own.len()];
+    let told = session.control.gather(serde_json::to_vec(&own)?)?;
+    let ranks = told.len() as f64;
+    for line in told {
+        let delays: Vec<u64> = serde_json::from_slice(&line).context("delays of a rank")?;
+        for (sum, delay_ns) in sums.iter_mut().zip(delays) {
+            *sum += delay_ns as f64 / 1e9;
+        }
+    }
+    let mean = |((pattern, series), sum): ((&Option<&ArrivalPattern>, &Series), f64)| {
+        let counted = series.seconds.len() as f64 * ranks;
+        (pattern.is_some() && counted > 0.0).then(|| sum / counted)
+    };
+    Ok(patterns.iter().zip(series).zip(sums).map(mean).collect())
 }
 
 /// Makes the items of a block ready, runs each once and checks its data: all in turn, and the ranks agree on each step for all items

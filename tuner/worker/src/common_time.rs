@@ -34,6 +34,8 @@ pub(crate) struct Begun {
     spare_ns: i64,
     /// The agreed start minus the actual one, in nanoseconds, where only the local duration counts; else 0.
     shift_ns: i64,
+    /// Time at which this rank began, in nanoseconds of the common time; with a barrier counted from the agreed start.
+    pub(crate) arrived_ns: u64,
 }
 
 impl Begun {
@@ -112,25 +114,34 @@ impl CommonTime {
         common_ns(self.fault, self.model)
     }
 
-    /// Waits for the start; with a barrier, which has let the ranks go already, begins at once.
+    /// Waits for the start and then for this rank's offset from it; with a barrier, which has let the ranks go already, for the offset alone.
     #[inline]
-    pub(crate) fn begin(&self, start_ns: u64) -> Begun {
+    pub(crate) fn begin(&self, start_ns: u64, offset_ns: u64) -> Begun {
+        let planned_ns = start_ns.saturating_add(offset_ns);
         if self.method == Synchronisation::Barrier {
+            let shift_ns = start_ns.wrapping_sub(self.now_ns()).cast_signed();
+            let late_ns = match offset_ns {
+                0 => 0,
+                _ => lateness_ns(clock::wait_until(clock::now_ns() + offset_ns, self.wait)),
+            };
             return Begun {
                 arrival: Arrival::IN_TIME,
                 spare_ns: 0,
-                shift_ns: start_ns.wrapping_sub(self.now_ns()).cast_signed(),
+                shift_ns,
+                arrived_ns: planned_ns.saturating_add(late_ns),
             };
         }
-        let mut host_ns = start_ns.cast_signed();
+        let mut host_ns = planned_ns.cast_signed();
         for line in [self.model, self.fault].into_iter().flatten() {
             host_ns = line.invert(host_ns);
         }
         let (arrival, spare_ns) = clock::wait_until(host_ns.max(0).cast_unsigned(), self.wait);
         Begun {
             arrival,
-            spare_ns,
+            // The lead has to reach to the start; what the offset adds says nothing of it.
+            spare_ns: spare_ns.saturating_sub_unsigned(offset_ns),
             shift_ns: 0,
+            arrived_ns: planned_ns.saturating_add(lateness_ns((arrival, spare_ns))),
         }
     }
 
@@ -182,6 +193,15 @@ impl CommonTime {
             common_ns = line.apply(common_ns);
         }
         common_ns.abs_diff(truth.apply(host_ns))
+    }
+}
+
+/// Nanoseconds by which a rank began after the time that it waited for.
+#[inline]
+fn lateness_ns((arrival, spare_ns): (Arrival, i64)) -> u64 {
+    match arrival {
+        Arrival::Waited { late_ns } => late_ns,
+        Arrival::Missed => spare_ns.min(0).unsigned_abs(),
     }
 }
 
@@ -248,23 +268,37 @@ mod tests {
         let time = time(Synchronisation::RoundTime, Some(fault), Some(model));
         // In this order: what lies between the two only makes the wait seem longer.
         let (host_ns, before_ns) = (clock::now_ns(), time.now_ns());
-        let begun = time.begin(before_ns + 2_000_000);
+        let begun = time.begin(before_ns + 2_000_000, 0);
         assert!(
             clock::now_ns() - host_ns >= 1_990_000,
             "it did not wait on the host's clock"
         );
         assert!(time.end_ns(begun) >= before_ns + 2_000_000 - 2);
-        assert_eq!(time.begin(before_ns).arrival, Arrival::Missed);
+        assert_eq!(time.begin(before_ns, 0).arrival, Arrival::Missed);
     }
 
     #[test]
     fn with_a_barrier_only_the_local_duration_counts() {
         let time = time(Synchronisation::Barrier, None, None);
         // A start of another rank's clock, long over: nobody is late, and the end is the start plus some microseconds.
-        let begun = time.begin(1_000);
+        let begun = time.begin(1_000, 0);
         assert!(begun.arrival.is_in_time(Wait::Spin, 0), "{:?}", begun.arrival);
         let end_ns = time.end_ns(begun);
         assert!((1_000..1_000_000_000).contains(&end_ns), "{end_ns}");
+    }
+
+    #[test]
+    fn a_rank_with_an_offset_arrives_by_that_much_later_and_needs_no_longer_lead() {
+        for method in [Synchronisation::SharedClock, Synchronisation::Barrier] {
+            let time = time(method, None, None);
+            let start_ns = time.now_ns() + 3_000_000;
+            let begun = time.begin(start_ns, 2_000_000);
+            assert!(begun.arrived_ns >= start_ns + 2_000_000, "{method:?}: {begun:?}");
+            let end_ns = time.end_ns(begun);
+            assert!(end_ns >= begun.arrived_ns, "{method:?}: it ended before it began");
+            // The wait began some 3 ms before the start, and not 5.
+            assert!(begun.spare_ns <= 3_000_000, "{method:?}: {begun:?}");
+        }
     }
 
     #[test]

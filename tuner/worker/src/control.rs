@@ -10,7 +10,7 @@ use kilter_protocol::fault::Fault;
 use mpi::ffi;
 
 use crate::clock;
-use crate::dissemination::{self, Payload};
+use crate::dissemination;
 
 /// Tags by purpose, so that a message out of turn cannot be mistaken.
 const TAG_EXCHANGE: c_int = 1;
@@ -79,22 +79,22 @@ impl Control {
 
     /// Element-wise maxima over the ranks; returns on no rank before all have entered.
     #[inline]
-    pub(crate) fn exchange_max(&self, own: Payload) -> Result<Payload, MpiError> {
-        const BYTES: c_int = size_of::<Payload>() as c_int;
+    pub(crate) fn exchange_max<const N: usize>(&self, own: [u64; N]) -> Result<[u64; N], MpiError> {
+        let bytes = size_of::<[u64; N]>() as c_int;
         let byte = constants::byte();
         dissemination::exchange_max(self.rank, self.p_ranks, own, |to, payload, from| {
-            let mut heard: Payload = [0; 4];
-            // SAFETY: both buffers have BYTES bytes and live through the call; the status is filled by it.
+            let mut heard = [0; N];
+            // SAFETY: both buffers have `bytes` bytes and live through the call; the status is filled by it.
             unsafe {
                 let mut status = MaybeUninit::uninit();
                 pmpi!(PMPI_Sendrecv(
                     payload.as_ptr().cast(),
-                    BYTES,
+                    bytes,
                     byte,
                     to as c_int,
                     TAG_EXCHANGE,
                     heard.as_mut_ptr().cast(),
-                    BYTES,
+                    bytes,
                     byte,
                     from as c_int,
                     TAG_EXCHANGE,

@@ -4,9 +4,6 @@
 //! barrier), with a payload. In round `k` rank `r` sends to `r + 2^k` and receives from `r - 2^k` (modulo `p`); where `p` is no
 //! power of two some values arrive twice, which does not change a maximum.
 
-/// Message: four numbers whose maxima are wanted.
-pub(crate) type Payload = [u64; 4];
-
 /// Ranks to which a rank sends and from which it receives, round by round.
 pub(crate) fn peers(rank: usize, p_ranks: usize) -> impl Iterator<Item = (usize, usize)> {
     std::iter::successors(Some(1), |distance| Some(distance * 2))
@@ -20,12 +17,12 @@ pub(crate) fn peers(rank: usize, p_ranks: usize) -> impl Iterator<Item = (usize,
 /// # Errors
 /// Those of `sendrecv`.
 #[inline]
-pub(crate) fn exchange_max<E>(
+pub(crate) fn exchange_max<const N: usize, E>(
     rank: usize,
     p_ranks: usize,
-    own: Payload,
-    mut sendrecv: impl FnMut(usize, &Payload, usize) -> Result<Payload, E>,
-) -> Result<Payload, E> {
+    own: [u64; N],
+    mut sendrecv: impl FnMut(usize, &[u64; N], usize) -> Result<[u64; N], E>,
+) -> Result<[u64; N], E> {
     let mut known = own;
     for (to, from) in peers(rank, p_ranks) {
         let heard = sendrecv(to, &known, from)?;
@@ -41,6 +38,8 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
+
+    type Payload = [u64; 4];
 
     /// One rank's ends of the channels to and from every other.
     struct Ends {

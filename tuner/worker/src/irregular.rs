@@ -144,6 +144,7 @@ mod tests {
             bytes: blocks.bytes(),
             implementation: Implementation::Expression { text: text.to_owned() },
             settings: Vec::new(),
+            arrival: None,
         };
         recipe(&item, blocks, place())
     }
@@ -246,6 +247,7 @@ mod tests {
                 text: "gatherv(n)".to_owned(),
             },
             settings: Vec::new(),
+            arrival: None,
         };
         let error = recipe(&item, &three, place()).unwrap_err().to_string();
         assert_eq!(error, "the volume is 5 bytes, and the blocks have 6");

@@ -3,7 +3,7 @@
 //! Read [`measure`] first, which takes the times; then [`block`], which does everything around that.
 //!
 //! * [`control`], [`dissemination`]: messages among the ranks, point-to-point only.
-//! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time.
+//! * [`clock`], [`lead`], [`common_time`]: starting at one absolute time. [`ranks`]: the real ranks, together or apart by a pattern.
 //! * [`shared_clock`], [`round_time`], [`fit`], [`mod@line`]: how the ranks come to share one.
 //! * [`sweep`], [`overhead`]: cold caches; the cost of the loop itself.
 //! * [`schedule`], [`stop`], [`order`]: the next item to repeat, and when it is enough.
@@ -62,6 +62,7 @@ mod plan_file;
 mod problem;
 mod processing_units;
 mod program;
+mod ranks;
 mod reason;
 mod replay;
 mod report_file;

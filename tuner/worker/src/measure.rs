@@ -5,12 +5,16 @@
 //! 1. the time of entering it,
 //! 2. the end of the rank's previous repetition,
 //! 3. the delay with which the rank began its previous repetition,
-//! 4. the part of the lead that it needed until it was ready to begin it.
+//! 4. the part of the lead that it needed until it was ready to begin it,
+//! 5. the time at which it began it.
 //!
 //! So one exchange synchronises, agrees on the next start (the latest entry plus a lead) and tells every rank how the previous repetition went.
 //! All ranks hold the same numbers and decide alike what to repeat and when to stop. A repetition's time is the latest end over the ranks minus
 //! the agreed start: no skew of a barrier's exit is in it, other than with a barrier alone (Hunold and Carpen-Amarie 2016,
 //! doi:10.1109/TPDS.2016.2539167). [`crate::common_time`] defines "time" where clocks differ.
+//!
+//! The ranks of an item with an arrival pattern begin at offsets from the start. Its time is the latest end minus the latest arrival, and the
+//! latest arrival is the actual one: a rank that sleeps wakes late, and that is no time of the item's.
 
 use crate::clock::Arrival;
 use crate::lead::Lead;
@@ -27,6 +31,8 @@ pub(crate) struct Agreed {
     pub(crate) arrival: Arrival,
     /// The part of the lead that the slowest rank needed, in nanoseconds.
     pub(crate) needed_ns: u64,
+    /// The time at which the last rank began, in nanoseconds.
+    pub(crate) arrived_ns: u64,
 }
 
 /// One rank's view of a repetition.
@@ -38,6 +44,8 @@ pub(crate) struct Repetition {
     pub(crate) arrival: Arrival,
     /// The part of the lead that it needed, in nanoseconds.
     pub(crate) needed_ns: u64,
+    /// The time at which it began, in nanoseconds.
+    pub(crate) arrived_ns: u64,
 }
 
 /// The ranks, or a script of them.
@@ -48,8 +56,11 @@ pub(crate) trait Machine {
     /// Exchanges own facts for the maxima over the ranks.
     fn agree(&mut self, previous: Repetition) -> anyhow::Result<Agreed>;
 
-    /// Waits for `start_ns`, which is `lead_ns` after the agreed present, and carries out the item.
-    fn repeat(&mut self, item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition>;
+    /// True if the ranks begin this item apart.
+    fn has_pattern(&self, item: usize) -> bool;
+
+    /// Waits for `start_ns`, which is `lead_ns` after the agreed present, and carries out the item for the time of this number.
+    fn repeat(&mut self, item: usize, number: u64, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition>;
 }
 
 /// Repeats items until the schedule has enough.
@@ -61,14 +72,17 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
         end_ns: 0,
         arrival: Arrival::IN_TIME,
         needed_ns: 0,
+        arrived_ns: 0,
     };
     let mut under_way: Option<(usize, u64)> = None;
     loop {
         machine.prepare();
         let agreed = machine.agree(previous)?;
         if let Some((item, start_ns)) = under_way {
-            let took_ns = agreed.end_ns.saturating_sub(start_ns);
-            schedule.record(
+            let has_pattern = machine.has_pattern(item);
+            let begin_ns = if has_pattern { agreed.arrived_ns } else { start_ns };
+            let took_ns = agreed.end_ns.saturating_sub(begin_ns);
+            let counts = schedule.record(
                 item,
                 if lead.learn(agreed.arrival, took_ns, agreed.needed_ns) {
                     Outcome::Valid {
@@ -78,13 +92,16 @@ pub(crate) fn measure(machine: &mut impl Machine, schedule: &mut Schedule, lead:
                     Outcome::Void
                 },
             );
+            if counts && has_pattern {
+                schedule.delay(item, previous.end_ns.saturating_sub(previous.arrived_ns));
+            }
         }
         let Some(item) = schedule.next(agreed.now_ns) else {
             return Ok(());
         };
         let lead_ns = lead.ns();
         let start_ns = agreed.now_ns + lead_ns;
-        previous = machine.repeat(item, start_ns, lead_ns)?;
+        previous = machine.repeat(item, schedule.runs_of(item), start_ns, lead_ns)?;
         under_way = Some((item, start_ns));
     }
 }
@@ -95,6 +112,7 @@ mod tests {
 
     use super::Arrival::Missed;
     use super::*;
+    use crate::schedule::Series;
 
     const IN_TIME: Arrival = Arrival::IN_TIME;
     const DISTURBED: Arrival = Arrival::Waited { late_ns: 5_001 };
@@ -104,6 +122,8 @@ mod tests {
         now_ns: u64,
         others_end_ns: u64,
         other: Arrival,
+        /// Offset of rank 1, where the ranks come apart.
+        offset_ns: Option<u64>,
         starts: Vec<(u64, u64)>,
         /// Calls in order: `p`repare, `a`gree, `r`epeat.
         calls: String,
@@ -130,10 +150,16 @@ mod tests {
                 end_ns,
                 arrival,
                 needed_ns: previous.needed_ns,
+                arrived_ns: previous.arrived_ns + self.offset_ns.unwrap_or(0),
             })
         }
 
-        fn repeat(&mut self, _item: usize, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition> {
+        fn has_pattern(&self, _item: usize) -> bool {
+            self.offset_ns.is_some()
+        }
+
+        fn repeat(&mut self, _item: usize, number: u64, start_ns: u64, lead_ns: u64) -> anyhow::Result<Repetition> {
+            assert_eq!(number, self.starts.len() as u64);
             self.calls.push('r');
             self.starts.push((self.now_ns, start_ns));
             let (others_ns, other) = (self.script)(self.starts.len() - 1);
@@ -144,6 +170,7 @@ mod tests {
                 end_ns: self.now_ns,
                 arrival: IN_TIME,
                 needed_ns: missed.min(lead_ns + 15_000),
+                arrived_ns: start_ns,
             })
         }
     }
@@ -153,10 +180,19 @@ mod tests {
     }
 
     fn run_prepared(prepare_ns: u64, script: fn(usize) -> (u64, Arrival)) -> (Vec<f64>, u32, Script, Lead) {
+        let (series, machine, lead) = run_with((prepare_ns, None), script);
+        (series.seconds, series.void, machine, lead)
+    }
+
+    fn run_with(
+        (prepare_ns, offset_ns): (u64, Option<u64>),
+        script: fn(usize) -> (u64, Arrival),
+    ) -> (Series, Script, Lead) {
         let mut machine = Script {
             now_ns: 7_000_000,
             others_end_ns: 0,
             other: IN_TIME,
+            offset_ns,
             starts: Vec::new(),
             calls: String::new(),
             prepare_ns,
@@ -165,8 +201,7 @@ mod tests {
         let rule = Repetitions::fixed(4, 1e9);
         let (mut schedule, mut lead) = (Schedule::new(1, 0, rule, 0), Lead::new(Wait::Spin));
         measure(&mut machine, &mut schedule, &mut lead).unwrap();
-        let series = schedule.into_series().remove(0);
-        (series.seconds, series.void, machine, lead)
+        (schedule.into_series().remove(0), machine, lead)
     }
 
     fn nanoseconds(seconds: &[f64]) -> Vec<u64> {
@@ -182,6 +217,23 @@ mod tests {
             "{:?}",
             machine.starts
         );
+    }
+
+    #[test]
+    fn ranks_that_come_apart_are_timed_from_the_last_arrival_and_each_from_its_own() {
+        // Rank 1 comes 8 us late and ends 11, 15, 12 and 10 us after the start; rank 0 comes at the start and ends 10 us after it.
+        let (series, ..) = run_with((0, Some(8_000)), |i| ([11_000, 15_000, 12_000, 10_000][i], IN_TIME));
+        assert_eq!(nanoseconds(&series.seconds), [3_000, 7_000, 4_000, 2_000]);
+        assert_eq!(series.delay_ns, 4 * 10_000);
+        let (together, ..) = run_with((0, None), |_| (5_000, IN_TIME));
+        assert_eq!(together.delay_ns, 0, "nobody asked for it");
+    }
+
+    #[test]
+    fn a_void_repetition_is_in_no_delay() {
+        const ARRIVALS: [Arrival; 5] = [IN_TIME, DISTURBED, IN_TIME, IN_TIME, IN_TIME];
+        let (series, ..) = run_with((0, Some(1_000)), |i| (5_000, ARRIVALS[i]));
+        assert_eq!((series.seconds.len(), series.void, series.delay_ns), (4, 1, 4 * 10_000));
     }
 
     #[test]

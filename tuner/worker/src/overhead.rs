@@ -18,7 +18,7 @@ pub(crate) fn loop_overhead_seconds(time: &CommonTime, wait: Wait) -> f64 {
     let mut spans_ns: Vec<u64> = (0..REPETITIONS)
         .map(|_| {
             let start_ns = time.now_ns() + lead_ns;
-            let begun = time.begin(start_ns);
+            let begun = time.begin(start_ns, 0);
             std::hint::black_box(());
             time.end_ns(begun).saturating_sub(start_ns)
         })

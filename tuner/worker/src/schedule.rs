@@ -40,6 +40,8 @@ pub(crate) struct Series {
     pub(crate) seconds: Vec<f64>,
     /// Number of void ones.
     pub(crate) void: u32,
+    /// This rank's own delays in the counted ones, where the ranks come apart: end minus arrival, summed, in nanoseconds.
+    pub(crate) delay_ns: u64,
     /// Repetitions of any kind.
     runs: u64,
     warm_ups_left: u32,
@@ -57,6 +59,7 @@ impl Series {
         Series {
             seconds: Vec::with_capacity(expected),
             void: 0,
+            delay_ns: 0,
             runs: 0,
             warm_ups_left: warm_ups,
             last_tries: LAST_TRIES,
@@ -166,31 +169,45 @@ impl Schedule {
         self.queue.last().copied()
     }
 
-    /// Takes the outcome of the repetition that [`Schedule::next`] last named; a void one will be named again.
-    pub(crate) fn record(&mut self, item: usize, outcome: Outcome) {
+    /// Takes the outcome of the repetition that [`Schedule::next`] last named; a void one will be named again. True if its time counts.
+    pub(crate) fn record(&mut self, item: usize, outcome: Outcome) -> bool {
         let series = &mut self.series[item];
         series.runs += 1;
-        match outcome {
+        let counts = match outcome {
             Outcome::Void => {
                 series.void = series.void.saturating_add(1);
                 if self.is_last_try {
                     series.last_tries = series.last_tries.saturating_sub(1);
                 }
                 self.void += 1;
-                return;
+                return false;
             }
             Outcome::Valid { seconds } if series.warm_ups_left > 0 && seconds < self.slow_seconds => {
                 series.warm_ups_left -= 1;
+                false
             }
             Outcome::Valid { seconds } => {
                 series.warm_ups_left = 0;
                 series.push(seconds, &self.rule);
+                true
             }
-        }
+        };
         self.valid += 1;
         if self.queue.last() == Some(&item) {
             self.queue.pop();
         }
+        counts
+    }
+
+    /// Adds this rank's own delay in a repetition that counts.
+    pub(crate) fn delay(&mut self, item: usize, delay_ns: u64) {
+        let sum = &mut self.series[item].delay_ns;
+        *sum = sum.saturating_add(delay_ns);
+    }
+
+    /// Repetitions of an item so far, of any kind.
+    pub(crate) fn runs_of(&self, item: usize) -> u64 {
+        self.series[item].runs
     }
 
     /// Repetitions of any kind.

@@ -214,6 +214,7 @@ mod tests {
                 text: "bcast(n)".to_owned(),
             },
             settings: vec![pair("algorithm"), pair("component")],
+            arrival: None,
         };
         assert_eq!(during_calls(&header, &item), [pair("component")]);
         header.settings = SettingsAct::OnCalls;

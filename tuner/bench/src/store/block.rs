@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Item;
+use kilter_protocol::report::MEAN_DELAY;
 use kilter_stats::sample::Sample;
 use rusqlite::{OptionalExtension as _, params};
 
@@ -29,6 +30,14 @@ impl BlockOutcome {
     pub fn median(&self, item: &str) -> Option<f64> {
         let sample = Sample::new(self.samples.get(item)?.seconds.clone());
         sample.ok().map(|sample| sample.median())
+    }
+
+    /// Mean delay of the ranks in an item with an arrival pattern, in seconds; `None` for other items.
+    #[must_use]
+    pub fn mean_delay(&self, item: &str) -> Option<f64> {
+        let said = self.read_back.get(item)?;
+        let (_, seconds) = said.iter().find(|(name, _)| name == MEAN_DELAY)?;
+        seconds.parse().ok()
     }
 
     /// Items that did not fail and have no valid repetition.

@@ -86,6 +86,7 @@ impl Subject {
                 text: self.text.clone(),
             },
             settings: Vec::new(),
+            arrival: None,
         }
     }
 }

@@ -67,6 +67,7 @@ fn blocks(seed: u64) -> Vec<Block> {
             requests: 1,
         }),
         settings: Vec::new(),
+        arrival: None,
     };
     let block = |bytes: u64| {
         let id = format!("messages/{bytes}B");

@@ -2,6 +2,7 @@
 //! here and a row of [`SECTIONS`].
 
 mod answer;
+mod arrivals;
 mod cells;
 mod changes;
 mod contests;
@@ -48,6 +49,7 @@ static SECTIONS: &[Row] = &[
     row(&changes::SECTION, 30, 20),
     row(&savings::SECTION, 40, 30),
     row(&targets::SECTION, 50, 40),
+    row(&arrivals::SECTION, 55, 45),
     row(&maps::SECTION, 0, 0),
     row(&violations::SECTION, 20, 60),
     row(&figures::SECTION, 0, 0),

@@ -94,6 +94,7 @@ fn item(id: &str, functionality: Functionality, bytes: u64, text: String) -> Ite
         bytes,
         implementation: Implementation::Expression { text },
         settings: Vec::new(),
+        arrival: None,
     }
 }
 

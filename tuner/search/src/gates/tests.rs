@@ -59,6 +59,7 @@ fn held(default: f64, others: &[(Selection, f64)], bound: f64) -> Held {
         target: target(),
         candidates: std::iter::once(one(None, default)).chain(others).collect(),
         bounds: vec![launches(bound)],
+        apart: Vec::new(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kilter_bench::launch::session::BlockOutcome;
+use kilter_model::arrival::Arrival;
 use kilter_model::deployment::Selection;
 use kilter_model::plan::DEFAULT;
 use kilter_stats::sample::Sample;
@@ -9,9 +11,10 @@ use kilter_stats::sample::Sample;
 use super::items::bound_id;
 use super::job::Job;
 use super::{Contests, Held};
+use crate::arrivals::Apart;
 use crate::choose::Measured;
+use crate::repetition::Purpose;
 use crate::target::Target;
-use crate::trials::Purpose;
 
 /// Launches of the final.
 pub const FINAL_LAUNCHES: usize = 5;
@@ -21,6 +24,23 @@ const FEWEST_LAUNCHES: usize = 2;
 
 /// Medians of each launch in seconds, by item.
 type Medians = BTreeMap<String, Vec<f64>>;
+
+/// The launches of one final so far.
+#[derive(Debug, Clone, Default)]
+struct Launched {
+    /// Ranks that come together.
+    together: Medians,
+    /// Ranks that arrive apart, pattern by pattern.
+    apart: Vec<Medians>,
+    /// Time of the default in the first launch, in seconds, by which patterns are sized.
+    own_seconds: Option<f64>,
+}
+
+fn add(medians: &mut Medians, outcome: &BlockOutcome) {
+    for id in outcome.samples.keys() {
+        medians.entry(id.clone()).or_default().extend(outcome.median(id));
+    }
+}
 
 /// Targets of finals.
 fn targets(finals: &[(Target, Vec<Selection>)]) -> impl Iterator<Item = &Target> {
@@ -38,7 +58,8 @@ impl Contests<'_, '_> {
         }
         self.leave_out(&mut finals);
         let launches = self.launches_of_finals(most_launches);
-        let mut medians = vec![Medians::new(); finals.len()];
+        let arrivals = &self.parts.jobs.site.options.arrivals;
+        let mut medians = vec![Launched::default(); finals.len()];
         self.parts
             .jobs
             .progress
@@ -50,7 +71,7 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            self.final_launch(launch, &finals, &mut medians)?;
+            self.final_launch(launch, &finals, &mut medians, arrivals)?;
         }
         Ok(self.held(finals, medians))
     }
@@ -69,7 +90,7 @@ impl Contests<'_, '_> {
         let launches = self.launches_of_finals(most_launches);
         let alone = finals.iter().map(|(target, _)| (target.clone(), Vec::new()));
         let alone: Vec<(Target, Vec<Selection>)> = alone.collect();
-        let mut medians = vec![Medians::new(); finals.len()];
+        let mut medians = vec![Launched::default(); finals.len()];
         let mut of_alone = medians.clone();
         self.parts
             .jobs
@@ -83,8 +104,8 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            without.final_launch(launch, &alone, &mut of_alone)?;
-            self.final_launch(launch, &finals, &mut medians)?;
+            without.final_launch(launch, &alone, &mut of_alone, &[])?;
+            self.final_launch(launch, &finals, &mut medians, &[])?;
         }
         let held = self.held(finals, medians).into_iter();
         Ok(held.zip(without.held(alone, of_alone)).collect())
@@ -127,7 +148,9 @@ impl Contests<'_, '_> {
     fn expected_seconds<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> f64 {
         let known = self.longest_seconds.borrow();
         let blocks = targets.filter_map(|target| known.get(&target.name()));
-        self.parts.jobs.launch_seconds() + blocks.sum::<f64>()
+        // All ranks together, and every arrival pattern.
+        let times = 1 + self.parts.jobs.site.options.arrivals.len();
+        self.parts.jobs.launch_seconds() + times as f64 * blocks.sum::<f64>()
     }
 
     /// True if the budget allows the next of the launches of finals, which is expected to take these seconds; if not, it warns.
@@ -142,59 +165,77 @@ impl Contests<'_, '_> {
         affords
     }
 
-    /// One launch with all finals; their medians are added to those that there are.
+    /// One launch with all finals, each also in these arrival patterns; their medians are added to those that there are.
     fn final_launch(
         &self,
         launch: usize,
         finals: &[(Target, Vec<Selection>)],
-        medians: &mut [Medians],
+        medians: &mut [Launched],
+        arrivals: &[Arrival],
     ) -> anyhow::Result<()> {
         let mut job = Job::new(self, &format!("final/{launch}"));
         for ((target, front), medians) in finals.iter().zip(medians) {
-            let outcome = job.measure(target, front, Purpose::Final)?;
-            for id in outcome.samples.keys() {
-                medians.entry(id.clone()).or_default().extend(outcome.median(id));
+            let outcome = job.measure(target, front, Purpose::Final, None)?;
+            add(&mut medians.together, &outcome);
+            let own_seconds = *medians
+                .own_seconds
+                .get_or_insert_with(|| outcome.median(DEFAULT).unwrap_or(0.0));
+            let bare = Target {
+                bounds: Vec::new(),
+                ..target.clone()
+            };
+            medians.apart.resize(arrivals.len(), Medians::new());
+            // Without a finalist there is nothing to refuse.
+            let asked = arrivals.iter().zip(&mut medians.apart).filter(|_| !front.is_empty());
+            for (arrival, medians) in asked {
+                let outcome = job.measure(&bare, front, Purpose::Final, Some((arrival, own_seconds)))?;
+                add(medians, &outcome);
             }
             self.parts.jobs.progress.step(1);
         }
         job.finish()
     }
 
-    fn held(&self, finals: Vec<(Target, Vec<Selection>)>, medians: Vec<Medians>) -> Vec<Held> {
+    fn held(&self, finals: Vec<(Target, Vec<Selection>)>, launched: Vec<Launched>) -> Vec<Held> {
         finals
             .into_iter()
-            .zip(medians)
-            .map(|((target, front), medians)| {
-                let sample = |id: &str| medians.get(id).and_then(|values| Sample::new(values.clone()).ok());
-                let mut candidates: Vec<Measured> = sample(DEFAULT)
-                    .into_iter()
-                    .map(|medians| Measured {
-                        selection: None,
-                        medians,
-                    })
-                    .collect();
-                candidates.extend(
-                    front
-                        .iter()
-                        .filter(|selection| !self.parts.quarantine.contains(&selection.id()))
-                        .filter_map(|selection| {
-                            Some(Measured {
-                                selection: Some(selection.clone()),
-                                medians: sample(&selection.id())?,
-                            })
-                        }),
-                );
-                let bounds: Vec<Sample> = target
-                    .bounds
-                    .iter()
-                    .filter_map(|bound| sample(&bound_id(bound)))
-                    .collect();
+            .zip(launched)
+            .map(|((target, front), launched)| {
+                let patterns = self.parts.jobs.site.options.arrivals.iter().zip(&launched.apart);
+                let apart = patterns.map(|(arrival, medians)| Apart {
+                    when: arrival.words(),
+                    candidates: self.measured(&front, medians),
+                });
+                let bounds = target.bounds.iter();
                 Held {
+                    candidates: self.measured(&front, &launched.together),
+                    apart: apart.collect(),
+                    bounds: bounds
+                        .filter_map(|bound| sample(&launched.together, &bound_id(bound)))
+                        .collect(),
                     target,
-                    candidates,
-                    bounds,
                 }
             })
             .collect()
     }
+
+    /// The default and the finalists that were measured and are not in quarantine.
+    fn measured(&self, front: &[Selection], medians: &Medians) -> Vec<Measured> {
+        let is_live = |selection: &&Selection| !self.parts.quarantine.contains(&selection.id());
+        let default = sample(medians, DEFAULT).map(|medians| Measured {
+            selection: None,
+            medians,
+        });
+        let finalists = front.iter().filter(is_live).filter_map(|selection| {
+            Some(Measured {
+                selection: Some(selection.clone()),
+                medians: sample(medians, &selection.id())?,
+            })
+        });
+        default.into_iter().chain(finalists).collect()
+    }
+}
+
+fn sample(medians: &Medians, id: &str) -> Option<Sample> {
+    medians.get(id).and_then(|values| Sample::new(values.clone()).ok())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kilter_bench::launch::session::{BlockOutcome, Session, SessionError};
+use kilter_model::arrival::Arrival;
 use kilter_model::deployment::Selection;
 use kilter_model::plan::{self, DEFAULT};
 use kilter_protocol::fault::Fault;
@@ -10,8 +11,8 @@ use kilter_protocol::plan::{Block, Item, Repetitions};
 
 use super::Contests;
 use super::items::{bound_id, item};
+use crate::repetition::{self, Purpose};
 use crate::target::Target;
-use crate::trials::{self, Purpose};
 
 /// Seconds of a block's repetitions in multiples of the usual ones, try by try: where other programs run, no repetition of an item may be
 /// valid in the usual time, and without the default's nothing else in the block says anything.
@@ -48,7 +49,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             bounds: Vec::new(),
             ..target.clone()
         };
-        let outcome = self.measure(&bare, candidates, purpose)?;
+        let outcome = self.measure(&bare, candidates, purpose, None)?;
         let median = |id: &str| outcome.median(id);
         for selection in candidates {
             if let Some(seconds) = median(&selection.id()) {
@@ -65,16 +66,21 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
     }
 
     /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
-    /// the rest is measured again in a new job. What has no valid repetition is measured again, with all others and more patience.
+    /// the rest is measured again in a new job. What has no valid repetition is measured again, with all others and more patience. The ranks arrive
+    /// `apart` in a pattern, where one is given, sized by the seconds of the default.
     pub(super) fn measure(
         &mut self,
         target: &Target,
         candidates: &[Selection],
         purpose: Purpose,
+        apart: Option<(&Arrival, f64)>,
     ) -> anyhow::Result<BlockOutcome> {
         let parts = self.contests.parts;
         let repetitions =
-            trials::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
+            repetition::repetitions_of(parts.jobs.site.options, parts.facts, purpose, &target.left.block_id());
+        let repetitions = apart.map_or(repetitions, |(arrival, _)| {
+            repetition::repetitions_apart(arrival, repetitions)
+        });
         let mut patience = PATIENCE.into_iter().peekable();
         loop {
             let factor = patience.peek().copied().unwrap_or(1.0);
@@ -85,7 +91,14 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             let live: Vec<&Selection> = candidates.iter().filter(|s| !is_put_away(&s.id())).collect();
             items.extend(live.iter().map(|selection| item(target, Some(selection))));
             self.blocks += 1;
-            let id = format!("{}: {}", self.blocks, target.name());
+            let mut id = format!("{}: {}", self.blocks, target.name());
+            if let Some((arrival, own_seconds)) = apart {
+                id = format!("{id} {}", arrival.words());
+                let seed = plan::derived_seed(parts.jobs.run.seed, &format!("{}/{id}/offsets", self.name));
+                for item in &mut items {
+                    item.arrival = Some(arrival.pattern(own_seconds, seed));
+                }
+            }
             let block = Block {
                 seed: plan::derived_seed(parts.jobs.run.seed, &format!("{}/{}/{id}", self.name, self.attempt)),
                 repetitions: Repetitions {

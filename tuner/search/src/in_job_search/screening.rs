@@ -10,9 +10,9 @@ use super::job::Job;
 use crate::ordered::{self, Costs, Space};
 use crate::ranking::{best_of_kinds, ranked, to_refine};
 use crate::reasons;
+use crate::repetition::Purpose;
 use crate::space;
 use crate::target::Target;
-use crate::trials::Purpose;
 
 /// Candidates per block of the screening: few enough that drift within the block stays small.
 const PER_BLOCK: usize = 10;

@@ -18,8 +18,7 @@ const FURTHER_RUNS: f64 = 3.0;
 /// Degrees of freedom that all blocks together count for beside a block's own: with two launches a block knows little of itself.
 const POOLED_FREEDOM: f64 = 6.0;
 
-/// Fewest repetitions of a launch: the median of three is not moved by one spike.
-pub const FEWEST: u32 = 3;
+pub use crate::repetition::FEWEST;
 
 /// A block in the launches of the screening.
 #[derive(Debug, Clone, Default)]

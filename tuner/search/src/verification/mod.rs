@@ -6,10 +6,11 @@
 //! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
 //! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, as far as
-//! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, and [`mod@shown`] launches files without judging.
+//! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, [`mod@apart`] measures ranks that arrive apart, and [`mod@shown`] launches files without judging.
 
 mod admission;
 mod allowance;
+mod apart;
 mod cells;
 mod confirming;
 mod first_pass;
@@ -38,6 +39,7 @@ use kilter_stats::verdict::Stability;
 use admission::Waiting;
 pub use allowance::Allowance;
 use allowance::Limit;
+pub use apart::{APART, OwnSeconds, TimedApart, measure_apart, verify_apart};
 use cells::Cells;
 use first_pass::{FirstPass, first_pass};
 pub use found::{JudgedCell, Medians, Verification};

@@ -11,6 +11,7 @@ fn item(collective: Collective, bytes: u64, text: &str) -> Item {
         bytes,
         implementation,
         settings: Vec::new(),
+        arrival: None,
     }
 }
 

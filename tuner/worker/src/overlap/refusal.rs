@@ -108,6 +108,7 @@ mod tests {
             bytes: 4096,
             implementation: Implementation::Overlap(overlap),
             settings: Vec::new(),
+            arrival: None,
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) fn round(session: &mut Session, prepared: &Prepared) -> anyhow::Resul
     }
     let lead_ns = session.lead.ns();
     let start_ns = now_ns + lead_ns;
-    let begun = session.time.begin(start_ns);
+    let begun = session.time.begin(start_ns, 0);
     // A late rank takes part all the same: the others are in it already.
     prepared.collective()?;
     let own = [
