@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "kilter-model",
         &["kilter-algorithms", "kilter-protocol", "kilter-render", "kilter-stats"],
     ),
+    ("kilter-predict", &["kilter-algorithms", "kilter-model"]),
     (
         "kilter-bench",
         &["kilter-algorithms", "kilter-model", "kilter-protocol", "kilter-stats"],
