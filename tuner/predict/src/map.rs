@@ -100,6 +100,8 @@ impl Map {
     /// The cell of a layout and call.
     #[must_use]
     pub fn get(&self, layout: Layout, call: Call) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.layout == layout && cell.call == call)
+        self.cells
+            .iter()
+            .find(|cell| cell.layout == layout && cell.call == call)
     }
 }

@@ -31,6 +31,7 @@ mod tune_layouts;
 mod validate_statistics;
 mod verify_algorithms;
 mod which;
+pub(crate) mod whole_machine;
 
 use std::process::ExitCode;
 

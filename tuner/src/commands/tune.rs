@@ -5,31 +5,19 @@ use kilter_search::context::Context;
 use kilter_tune::Tuned;
 use serde_json::json;
 
-use super::{Status, measuring, tune_layouts};
+use super::{Status, measuring, tune_layouts, whole_machine};
 use crate::reporting;
 use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
+    if let Some(asked) = options::whole_machine(&typed)? {
+        return whole_machine::run(typed, &asked);
+    }
     let options = options::tuning(typed)?;
     for line in &options.said {
         eprintln!("kilter: {line}");
     }
-    let contests: Vec<(&str, u64)> = options
-        .contests
-        .iter()
-        .map(|(collective, bytes)| (collective.name(), *bytes))
-        .collect();
-    let own = json!({
-        "parameters": options.parameters,
-        "mockups": options.mockups,
-        "algorithms": options.algorithms,
-        "rounds": options.rounds,
-        "contests": contests,
-        "targets": options.targets,
-        "model": options.model,
-        "limits": options.common.limits,
-    })
-    .to_string();
+    let own = key_of(&options);
     if !options.layouts.is_empty() {
         return tune_layouts::run(&options, own);
     }
@@ -42,6 +30,26 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
             &tuned,
         ))
     })
+}
+
+/// The options of `tune` by which its runs are known, beside those of the measurement.
+pub(super) fn key_of(options: &TuneOptions) -> String {
+    let contests: Vec<(&str, u64)> = options
+        .contests
+        .iter()
+        .map(|(collective, bytes)| (collective.name(), *bytes))
+        .collect();
+    json!({
+        "parameters": options.parameters,
+        "mockups": options.mockups,
+        "algorithms": options.algorithms,
+        "rounds": options.rounds,
+        "contests": contests,
+        "targets": options.targets,
+        "model": options.model,
+        "limits": options.common.limits,
+    })
+    .to_string()
 }
 
 /// Runs the loop.

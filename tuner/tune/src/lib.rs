@@ -23,6 +23,7 @@ use self::deploying::{Deploying, deploy_and_verify, prove_overlap};
 mod deploying;
 mod following;
 pub mod layouts;
+pub mod machine;
 mod searching;
 mod spoilt;
 mod taking_back;

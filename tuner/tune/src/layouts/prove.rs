@@ -50,15 +50,17 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
     let every = merge(&chosen, Extent::Every, &library);
     let (mut merged, mut measured) = (any, Vec::new());
     let mut emitted = None;
-    for attempt in ["merged/0", "merged/1"] {
+    let mut label = String::new();
+    for _ in 0..2 {
         emitted = None;
         if merged.is_empty() {
             break;
         }
         let written = write(members, &merged, directory)?;
+        label = format!("merged/{}", merged.digest());
         // Another attempt needs its seconds.
         let further = if merged == every { 0 } else { members.len() };
-        measured = measure(members, attempt, (&merged, &written), |budget, waiting| {
+        measured = measure(members, &label, (&merged, &written), |budget, waiting| {
             turns.to_verify(budget, waiting + further);
         })?;
         emitted = Some(written);
@@ -99,7 +101,7 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
             None
         } else {
             let written = write(members, &merged, directory)?;
-            let is_launched = remaining::launch(members, (&merged, &written), &mut measured, turns)?;
+            let is_launched = remaining::launch(members, &label, (&merged, &written), &mut measured, turns)?;
             say_what_is_left(members, is_launched);
             Some(written)
         };
@@ -111,7 +113,12 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
     let mut measured = measured.into_iter();
     for member in members.iter_mut() {
         let found = measured.next().filter(|_| emitted.is_some());
-        take_over(member, &merged, emitted.as_ref(), found)?;
+        take_over(
+            member,
+            &merged,
+            emitted.as_ref(),
+            found.map(|found| (found, label.as_str())),
+        )?;
     }
     Ok(Proven { merged, emitted })
 }
@@ -222,7 +229,7 @@ fn take_over(
     member: &mut Member<'_, '_>,
     merged: &Merged,
     emitted: Option<&Emitted>,
-    measured: Option<Measured>,
+    measured: Option<(Measured, &str)>,
 ) -> anyhow::Result<()> {
     let Member { layout, context, tuned } = member;
     let left_out: Vec<&LeftOut> = merged
@@ -237,7 +244,7 @@ fn take_over(
     }
     let deployment = merged.deployment(*layout);
     let now = match &measured {
-        Some(measured) => &measured.after,
+        Some((measured, _)) => &measured.after,
         None => &tuned.before,
     };
     if !left_out.is_empty() {
@@ -255,14 +262,14 @@ fn take_over(
         }
     }
     match measured {
-        Some(measured) => {
+        Some((measured, label)) => {
             match emitted.filter(|_| deployment != Deployment::default()) {
                 Some(emitted) => {
                     let setup: Setup = emit::staged(&context.jobs, emitted)?;
                     // Confirmed layout by layout: nothing is proposed any more that this could speak against.
                     tuned
                         .goals
-                        .judge_deployed(&context.jobs, &context.facts, "merged", &setup)?;
+                        .judge_deployed(&context.jobs, &context.facts, label, &setup)?;
                 }
                 None => tuned.goals.nothing_deployed(),
             }
