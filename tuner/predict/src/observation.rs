@@ -70,7 +70,9 @@ pub enum BadObservation {
         seconds: f64,
     },
     /// An uncertainty that is none.
-    #[error("{call} by {implementation} on {layout}: {noise} is no noise; allowed: 0 and more, as a share of the median")]
+    #[error(
+        "{call} by {implementation} on {layout}: {noise} is no noise; allowed: 0 and more, as a share of the median"
+    )]
     Noise {
         /// Where it was measured.
         layout: Layout,
