@@ -2,12 +2,12 @@
 //! times between the places where they were measured.
 //!
 //! Counts of Kilter's rows are the registry's, for all ranks and for the nodes alone, which separates two levels of the network. Schedules of
-//! other implementations are unknown: their terms are those that schedules of collectives are made of (logarithms and numbers of nodes and
-//! ranks, alone and by the volume), as in Hockney's model with a term for the ranks that share a node's link.
+//! other implementations are unknown, but most libraries have the same few: their counts are those of the row of the registry that explains
+//! their times best, or the terms that schedules of collectives are made of (logarithms and numbers of nodes and ranks, alone and by the volume).
 
 use std::collections::BTreeMap;
 
-use kilter_algorithms::{Algorithm, Nodes, Setting, registry};
+use kilter_algorithms::{Algorithm, Collective, Need, Nodes, Setting, registry};
 use kilter_model::deployment::Selection;
 use kilter_model::layout::Layout;
 
@@ -52,8 +52,9 @@ impl Costs {
             .map(|layout| (layout, nodes(layout)))
             .collect();
         let all = table.implementations.iter().enumerate();
-        let fits =
-            all.filter_map(|(index, implementation)| Fit::of(index, implementation, &table.points(index), &places));
+        let fits = all.filter_map(|(index, implementation)| {
+            Fit::of(table.collective, index, implementation, &table.points(index), &places)
+        });
         Costs { fits: fits.collect() }
     }
 }
@@ -76,31 +77,42 @@ impl Fitted for Costs {
 }
 
 impl Fit {
+    /// The fit by the terms that leave the least.
     fn of(
+        collective: Collective,
         index: usize,
         implementation: &Implementation,
         points: &[Point],
         places: &BTreeMap<Layout, Nodes>,
     ) -> Option<Fit> {
-        let terms = Terms::of(implementation);
-        let rows: Vec<(Vec<f64>, f64)> = points
-            .iter()
-            .filter_map(|point| {
-                let nodes = places.get(&point.layout)?;
-                Some((terms.at(point.layout, nodes, point.bytes), point.log.exp()))
+        let logs = || points.iter().map(|point| point.log);
+        let fits = Terms::of(collective, implementation)
+            .into_iter()
+            .map(|terms| {
+                let rows: Vec<(Vec<f64>, f64)> = points
+                    .iter()
+                    .filter_map(|point| {
+                        let nodes = places.get(&point.layout)?;
+                        Some((terms.at(point.layout, nodes, point.bytes), point.log.exp()))
+                    })
+                    .collect();
+                let prices = least_squares::prices(&rows);
+                let left: Vec<f64> = points
+                    .iter()
+                    .zip(&rows)
+                    .map(|(point, (terms, _))| point.log - seconds(terms, &prices).ln())
+                    .collect();
+                (terms, prices, left)
             })
-            .collect();
-        let prices = least_squares::prices(&rows);
+            .filter(|_| !points.is_empty());
+        let squares = |left: &[f64]| left.iter().map(|left| left.powi(2)).sum::<f64>();
+        let (terms, prices, left) = fits.min_by(|a, b| squares(&a.2).total_cmp(&squares(&b.2)))?;
         let seen: Vec<(Place, f64, f64)> = points
             .iter()
-            .zip(&rows)
-            .map(|(point, (terms, _))| {
-                let residual = point.log - seconds(terms, &prices).ln();
-                (Place::of(point.layout, point.bytes), residual, point.noise)
-            })
+            .zip(left)
+            .map(|(point, left)| (Place::of(point.layout, point.bytes), left, point.noise))
             .collect();
-        let logs = || points.iter().map(|point| point.log);
-        (!points.is_empty()).then(|| Fit {
+        Some(Fit {
             implementation: index,
             terms,
             prices,
@@ -126,14 +138,16 @@ fn seconds(terms: &[f64], prices: &[f64]) -> f64 {
 }
 
 impl Terms {
-    fn of(implementation: &Implementation) -> Terms {
-        match implementation {
-            Implementation::Selected(Selection::Algorithm(id, values)) => match registry::find(id) {
-                Some(row) if row.parameters.len() == values.len() => Terms::Row(row, values.clone()),
-                _ => Terms::Unknown,
-            },
-            _ => Terms::Unknown,
+    /// The terms that an implementation's times may be made of, the likeliest first.
+    fn of(collective: Collective, implementation: &Implementation) -> Vec<Terms> {
+        if let Implementation::Selected(Selection::Algorithm(id, values)) = implementation
+            && let Some(row) = registry::find(id).filter(|row| row.parameters.len() == values.len())
+        {
+            return vec![Terms::Row(row, values.clone())];
         }
+        let rows = registry::by_collective(collective).filter(|row| !row.needs.contains(&Need::OneNode));
+        let alike = rows.map(|row| Terms::Row(row, row.default_parameters()));
+        alike.chain([Terms::Unknown]).collect()
     }
 
     fn at(&self, layout: Layout, nodes: &Nodes, bytes: u64) -> Vec<f64> {
