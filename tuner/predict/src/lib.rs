@@ -6,50 +6,70 @@
 //!
 //! Entry: [`predict`], [`next_layout`].
 
+mod between;
+mod candidates;
+mod decide;
+mod held_out;
+mod kriging;
+mod least_squares;
 mod map;
+mod models;
+mod next;
 mod observation;
+mod predictor;
+mod proof;
+mod table;
 
-pub use map::{Cell, Estimate, Map, Status, Why};
+pub use map::{Cell, Chosen, Estimate, Map, Status, Why};
+pub use models::Kind;
+pub use next::{Next, next_layout};
 pub use observation::{BadObservation, Call, Implementation, Observation};
 
 use kilter_model::layout::Layout;
+
+use predictor::Predictor;
 
 /// Rules of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// A difference of times below this share is none.
     pub floor: f64,
+    /// The model; `None` takes for each collective the one that loses least where layouts are held out.
+    pub model: Option<Kind>,
+    /// True if choices are deployed without a proof: for comparisons, never for a site.
+    pub unproven: bool,
 }
 
 impl Default for Rules {
     fn default() -> Rules {
-        Rules { floor: 0.05 }
+        Rules {
+            floor: 0.05,
+            model: None,
+            unproven: false,
+        }
     }
 }
 
-/// Choices for `layouts`, measured ones among them or not, for every call that was observed anywhere.
+impl Rules {
+    /// The naive rule, with which prediction is compared: what is best on the measured layout with the next smaller number of ranks.
+    #[must_use]
+    pub fn naive(floor: f64) -> Rules {
+        Rules {
+            floor,
+            model: Some(Kind::Nearest),
+            unproven: true,
+        }
+    }
+}
+
+/// Choices for `layouts`, measured ones among them or not, for every call that was observed anywhere and whose default was.
 pub fn predict(observations: &[Observation], layouts: &[Layout], rules: &Rules) -> Result<Map, BadObservation> {
-    let _ = (observations, layouts, rules);
-    Ok(Map::default())
-}
-
-/// A layout to measure.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Next {
-    /// The layout.
-    pub layout: Layout,
-    /// Expected loss of the decisions there without measuring it: the mean over calls, as a share of the optimum's time.
-    pub regret: f64,
-}
-
-/// The layout among `allowed` whose decisions are least certain; those that were measured are left out. `None` if all were.
-pub fn next_layout(
-    observations: &[Observation],
-    allowed: &[Layout],
-    rules: &Rules,
-) -> Result<Option<Next>, BadObservation> {
-    let _ = rules;
-    let is_measured = |layout: &Layout| observations.iter().any(|observation| observation.layout == *layout);
-    let next = allowed.iter().copied().find(|layout| !is_measured(layout));
-    Ok(next.map(|layout| Next { layout, regret: 0.0 }))
+    let predictors = Predictor::all(observations, rules)?;
+    let cells = layouts
+        .iter()
+        .flat_map(|layout| predictors.iter().flat_map(|predictor| predictor.cells(*layout)));
+    Ok(Map {
+        models: predictors.iter().map(Predictor::chosen).collect(),
+        cells: cells.collect(),
+    })
 }

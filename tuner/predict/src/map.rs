@@ -1,8 +1,9 @@
 //! The answer for each layout and call: the choice, its status, and the layouts that it follows from.
 
+use kilter_algorithms::Collective;
 use kilter_model::layout::Layout;
 
-use crate::{Call, Implementation};
+use crate::{Call, Implementation, Kind};
 
 /// Time of an implementation on a layout.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,7 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     /// Nothing is predicted to be faster by more than the floor.
-    #[error("nothing is predicted to be faster than the default")]
+    #[error("nothing is predicted to be worth a change")]
     NothingFaster,
     /// The layout does not lie between measured ones.
     #[error("it does not lie between measured layouts")]
@@ -70,14 +71,14 @@ pub enum Why {
         odd: bool,
     },
     /// A layout that was held out was predicted wrongly.
-    #[error("the prediction failed on {at}, which was held out: {chosen} took {percent} % more than the best there")]
+    #[error("the prediction failed on {at}, which was held out: {chosen} {}", .percent.map_or("was not measured there".to_owned(), |percent| format!("took {percent} % more than the best there")))]
     Refuted {
         /// The layout.
         at: Layout,
         /// Predicted choice there.
         chosen: Implementation,
-        /// Its measured time over the best one there, less 1, in percent.
-        percent: u64,
+        /// Its measured time over the best one there, less 1, in percent; `None` if it did not run there.
+        percent: Option<u64>,
     },
     /// The choice is slower than the default on a measured layout nearby.
     #[error("{chosen} is slower than the default on {at}")]
@@ -87,11 +88,30 @@ pub enum Why {
         /// The predicted choice.
         chosen: Implementation,
     },
+    /// The choice was measured neither on the neighbours nor on what was held out.
+    #[error("{chosen} was measured on none of the layouts nearby")]
+    NotSeenNearby {
+        /// The predicted choice.
+        chosen: Implementation,
+    },
+}
+
+/// The model that predicts a collective, and what each would have lost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// The collective.
+    pub collective: Collective,
+    /// The model in use.
+    pub model: Kind,
+    /// Mean regret of each model where layouts were held out; `None` if none lies between others.
+    pub regrets: Vec<(Kind, Option<f64>)>,
 }
 
 /// Answers for layouts, measured or not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Map {
+    /// The model of each collective.
+    pub models: Vec<Chosen>,
     /// Cells in the order of layouts as they were asked for, then by call.
     pub cells: Vec<Cell>,
 }
