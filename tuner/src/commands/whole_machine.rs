@@ -35,7 +35,8 @@ pub(super) fn run(typed: cli::Tune, asked: &WholeMachine) -> anyhow::Result<Stat
     } = planned(&typed, asked, known)?;
     let text = format!("{}: {}", asked.words, schedule.text(&state.sizes, &state.functions));
     if options.common.dry_run {
-        print(&text)?;
+        let json = || serde_json::to_string_pretty(&schedule.to_json(&state.sizes, &state.functions));
+        print(&if options.common.json { json()? } else { text })?;
         return Ok(Status::Holds);
     }
     if !options.common.quiet {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use kilter_model::layout::Layout;
 use kilter_predict::{Observation, Rules, next_layout};
 use kilter_render::format;
+use serde_json::json;
 
 use super::Machine;
 use super::costs::{Costs, Estimate};
@@ -217,6 +218,32 @@ impl Schedule {
             );
         }
         out
+    }
+
+    /// The plan for programs: all layouts, each with what it needs at least.
+    #[must_use]
+    pub fn to_json(&self, sizes: &str, functions: &[String]) -> serde_json::Value {
+        let layout = |planned: &Planned| {
+            json!({
+                "layout": planned.layout.to_string(),
+                "ranks": planned.layout.ranks(),
+                "part": planned.role.to_string(),
+                "sides": planned.sides,
+                "launches": planned.estimate.launches,
+                "seconds": planned.estimate.seconds,
+                "done": planned.is_done,
+                "in_this_budget": self.now.contains(planned),
+            })
+        };
+        json!({
+            "nodes": self.machine.nodes,
+            "cores": self.machine.cores,
+            "sizes": sizes,
+            "functions": functions,
+            "budget_seconds": self.budget_seconds,
+            "proof_seconds": PROOF_SHARE * self.budget_seconds,
+            "layouts": self.all().map(layout).collect::<Vec<_>>(),
+        })
     }
 
     /// Seconds of a layout over those that it needs at least: what the budget leaves is divided among them.
