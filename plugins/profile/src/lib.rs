@@ -9,6 +9,7 @@
 
 mod catalogue;
 mod check;
+mod communicators;
 mod error;
 mod table;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use catalogue::Catalogue;
+pub use communicators::{Bounds, Communicators, Placement};
 pub use error::{Problem, ProfileError};
 pub use table::{Entry, Table};
 
