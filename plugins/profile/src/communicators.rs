@@ -18,6 +18,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Ranges of [`Communicators::sizes`] at most: a table of a library has no use for more.
+pub const MOST_SIZES: usize = 4096;
+
 /// The communicators that a decision holds for. What is not stated may be anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -196,15 +199,57 @@ impl Communicators {
         !self.nodes.is_open() || !self.ranks_per_node.is_open()
     }
 
-    /// A communicator that both hold for, the one with the fewest nodes and ranks; `None` if there is none.
+    /// The communicators that both hold for.
     #[must_use]
-    pub fn common(&self, other: &Communicators) -> Option<Placement> {
+    pub fn and(&self, other: &Communicators) -> Communicators {
         Communicators {
             ranks: self.ranks.and(&other.ranks),
             nodes: self.nodes.and(&other.nodes),
             ranks_per_node: self.ranks_per_node.and(&other.ranks_per_node),
         }
-        .smallest()
+    }
+
+    /// A communicator that both hold for, the one with the fewest nodes and ranks; `None` if there is none.
+    #[must_use]
+    pub fn common(&self, other: &Communicators) -> Option<Placement> {
+        self.and(other).smallest()
+    }
+
+    /// Smallest and largest number of ranks that nodes and ranks per node leave.
+    #[must_use]
+    pub fn ranks_between(&self) -> (usize, usize) {
+        let on_nodes = |nodes: usize, ranks: usize| nodes.saturating_mul(ranks);
+        (
+            self.ranks.low().max(on_nodes(self.nodes.low(), self.ranks_per_node.low())),
+            self.ranks.high().min(on_nodes(self.nodes.high(), self.ranks_per_node.high())),
+        )
+    }
+
+    /// The numbers of ranks of these communicators, as ranges from the first to the last that ascend and do not touch: for what tells
+    /// communicators apart by their ranks alone. With 2 ranks on each of 2 to 3 nodes these are 4 and 6. Where nothing bounds the nodes, the
+    /// list ends after [`MOST_SIZES`].
+    #[must_use]
+    pub fn sizes(&self) -> Vec<(usize, usize)> {
+        let mut sizes: Vec<(usize, usize)> = Vec::new();
+        let Some(smallest) = self.smallest() else { return sizes };
+        let (few, many) = (self.ranks_per_node.low(), self.ranks_per_node.high());
+        for nodes in smallest.nodes..=self.nodes.high() {
+            let first = self.ranks.low().max(nodes.saturating_mul(few));
+            let last = self.ranks.high().min(nodes.saturating_mul(many));
+            if first > self.ranks.high() || first == usize::MAX {
+                break;
+            }
+            if let Some((_, end)) = sizes.last_mut().filter(|(_, end)| first <= end.saturating_add(1)) {
+                // More nodes leave more room: where two ranges touch, so do all behind them.
+                *end = self.ranks.high().min(self.nodes.high().saturating_mul(many));
+                break;
+            }
+            sizes.push((first, last));
+            if last == self.ranks.high() || sizes.len() >= MOST_SIZES {
+                break;
+            }
+        }
+        sizes
     }
 
     /// The communicator with the fewest nodes and ranks of those that it holds for; `None` if it holds for none, such as 7 ranks
@@ -319,6 +364,16 @@ mod tests {
     }
 
     #[test]
+    fn sizes_leave_out_what_lies_between() {
+        let pairs = |nodes| communicators(ANY, nodes, Bounds::exactly(2));
+        assert_eq!(pairs(Bounds::between(2, 4)).sizes(), [(4, 4), (6, 6), (8, 8)]);
+        assert_eq!(Communicators::default().sizes(), [(1, usize::MAX)]);
+        assert_eq!(Communicators::of_ranks(7).sizes(), [(7, 7)]);
+        let up_to = communicators(Bounds::between(2, 8), ANY, Bounds::exactly(3));
+        assert_eq!(up_to.sizes(), [(3, 3), (6, 6)]);
+    }
+
+    #[test]
     fn what_no_communicator_can_be_is_found() {
         for impossible in [
             communicators(Bounds::exactly(7), ANY, Bounds::exactly(2)),
@@ -379,6 +434,18 @@ mod tests {
                 None => prop_assert_eq!(placements().find(fits), None),
             }
             prop_assert_eq!(one.common(&other), other.common(&one));
+        }
+
+        /// The sizes are those of the placements.
+        #[test]
+        fn sizes_are_those_that_a_communicator_has(one in any_communicators()) {
+            let sizes = one.sizes();
+            for ranks in 1..=12 {
+                let is_one = placements().any(|placement| placement.ranks == ranks && one.contains(&placement));
+                let is_listed = sizes.iter().any(|(first, last)| (*first..=*last).contains(&ranks));
+                prop_assert_eq!(is_one, is_listed, "{} ranks in {:?}", ranks, &sizes);
+            }
+            prop_assert!(sizes.windows(2).all(|pair| pair[0].1 + 1 < pair[1].0));
         }
 
         /// What is written is read back.

@@ -71,6 +71,7 @@ pub fn cells(context: &Context<'_>, asked: &[Asked]) -> anyhow::Result<Vec<Cell>
         library,
         ranks: context.site.options.ranks,
         hosts: hosts.len(),
+        placement: Placement::of(&found.start.hosts),
         variables: &found.start.variables,
         places: &places,
         dropin_calls: &found.dropin_calls,
