@@ -73,7 +73,8 @@ impl ComponentRules {
         let by_ranks = self.collectives.entry(id).or_default().entry(WHOLE).or_default();
         let stays = || ByBytes::from([(0, To::component(own))]);
         // The first size has to be 1, and smaller and larger communicators stay as they are.
-        for fence in [1, first, last.saturating_add(1)] {
+        let behind = Some(last).filter(|last| *last < i32::MAX as u64).map(|last| last + 1);
+        for fence in [Some(1), Some(first), behind].into_iter().flatten() {
             let before = by_ranks.range(..=fence).next_back();
             let before = before.map_or_else(stays, |(_, by_bytes)| by_bytes.clone());
             by_ranks.entry(fence).or_insert(before);

@@ -64,7 +64,9 @@ impl Rules {
     pub fn add_between(&mut self, collective: u64, (first, last): (u64, u64), bytes: (u64, u64), choice: Choice) {
         let by_ranks = self.collectives.entry(collective).or_default();
         by_ranks.entry(0).or_insert_with(library_decides);
-        for ranks in [Some(first), last.checked_add(1)].into_iter().flatten() {
+        // No communicator is larger than what the library reads.
+        let behind = Some(last).filter(|last| *last < INT_MAX).map(|last| last + 1);
+        for ranks in [Some(first), behind].into_iter().flatten() {
             let before = by_ranks.range(..=ranks).next_back();
             let before = before.map_or_else(library_decides, |(_, by_bytes)| by_bytes.clone());
             by_ranks.entry(ranks).or_insert(before);

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
 use kilter_model::config::library::{Algorithms, Library};
+use kilter_profile::Placement;
 use kilter_search::context::Context;
 use kilter_search::proof::{self, AsFound, Forced, Ran};
 use kilter_search::target::Target;

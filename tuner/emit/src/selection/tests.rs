@@ -113,7 +113,8 @@ fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
     let rules = [rule((1000, 2000), "one", &[])];
     let other = [rule((0, 10), "two", &[])];
     let sizes = [((6, 9), &rules[..]), ((12, 12), &other[..])];
-    let tree = base().with_sizes("reduce", Some("avg_msg_size"), &sizes).unwrap();
+    let before = base();
+    let tree = before.with_sizes("reduce", Some("avg_msg_size"), &sizes).unwrap();
     for ranks in 1..=17 {
         for bytes in [0, 10, 11, 999, 1000, 2000, 2001, 4000] {
             for parent in [false, true] {
@@ -121,7 +122,7 @@ fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
                 let expected = match (ranks, bytes) {
                     (6..=9, 1000..=2000) => Some("algorithm=one"),
                     (12, 0..=10) => Some("algorithm=two"),
-                    _ => name(&base(), &call),
+                    _ => name(&before, &call),
                 };
                 assert_eq!(name(&tree, &call), expected, "{ranks} ranks, {bytes} bytes");
             }

@@ -195,17 +195,24 @@ fn values_that_choose_algorithms_at_the_start_have_to_be_the_same() {
 #[test]
 fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
     let gate = |value: &str| set("coll_han_priority", value);
-    let with = |value: &str, id: &str| {
+    let with_selection = |value: &str, selection: Selection| {
         let mut ledger = Ledger::default();
         let cell = (Collective::Reduce, 4096);
         ledger.deploy(Proposal {
             change: Change {
                 settings: vec![gate(value)],
-                ..Change::of_cell(cell, Selection::Mockup(id.to_owned()))
+                ..Change::of_cell(cell, selection.clone())
             },
             ..Proposal::default()
         });
-        (of(&[gate(value)], &[(4096, id), (8192, "by itself")]), ledger)
+        let mut deployment = of(&[gate(value)], &[(8192, "by itself")]);
+        deployment.selections.insert(cell, selection);
+        (deployment, ledger)
+    };
+    let with = |value: &str, id: &str| with_selection(value, Selection::Mockup(id.to_owned()));
+    let with_library = |value: &str, number: &str| {
+        let of_library = of_library(&[(4096, number)]).selections.into_values().next();
+        with_selection(value, of_library.unwrap())
     };
     let merge_two = |a: &(Deployment, Ledger), b: &(Deployment, Ledger), second: &str| {
         let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, ledger))| Chosen {
@@ -223,7 +230,7 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
     let why = "it was found to fix the cell only together with `coll_han_priority=0`, which is left out";
     assert_eq!(line, format!("`a for reduce at 4096 bytes`, chosen for 1x2: {why}"));
     // The selections differ: the setting goes with them.
-    let apart = merge_two(&with("0", "a"), &with("0", "b"), "2x1");
+    let apart = merge_two(&with_library("0", "1"), &with_library("0", "2"), "2x1");
     assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
     assert!(
         lines(&apart)
@@ -232,8 +239,8 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
     );
     // Who chose it for itself keeps it.
     let for_itself = (of(&[gate("0")], &[]), Ledger::default());
-    let kept = merge_two(&with("0", "a"), &for_itself, "2x1");
-    assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[]));
+    let kept = merge_two(&with_library("0", "1"), &for_itself, "2x1");
+    assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[(8192, "by itself")]));
     let both = merge_two(&with("0", "a"), &with("0", "a"), "1x3");
     assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
 }
