@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
         dropin::device,
         dropin::large,
         dropin::online,
+        dropin::placement,
         dropin::presence,
         dropin::programs,
         dropin::python,

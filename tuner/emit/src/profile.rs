@@ -1,10 +1,10 @@
-//! The profile of the drop-in: which implementation runs for which collective, communicator size and volume.
+//! The profile of the drop-in: which implementation runs for which collective, communicators and volume.
 
 use std::collections::BTreeMap;
 
 use kilter_model::limits::{Call, Limits};
 use kilter_model::range;
-use kilter_profile::{Profile, Rule, VERSION};
+use kilter_profile::{Order, Profile, Rule, VERSION};
 
 use super::decisions::Decisions;
 
@@ -30,7 +30,7 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         let (min_bytes, max_bytes) = limits.reach(selection, call, around);
         rules.push(Rule {
             collective: collective.name().to_owned(),
-            ranks: part.ranks,
+            communicators: part.communicators,
             min_bytes,
             max_bytes,
             implementation: implementation.to_owned(),
@@ -41,7 +41,19 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         version: VERSION,
         library: library.to_owned(),
         plugins,
+        // Parts that meet, such as a range around what was measured, hold in their order.
+        order: meet(decisions).then_some(Order::First),
         rules,
         online: Vec::new(),
+    })
+}
+
+/// True if two parts hold for one communicator.
+fn meet(decisions: &Decisions<'_>) -> bool {
+    let parts = &decisions.parts;
+    let mut each = parts.iter().enumerate();
+    each.any(|(place, one)| {
+        let mut others = parts[place + 1..].iter();
+        others.any(|other| one.communicators.common(&other.communicators).is_some())
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kilter_profile::{Profile, Table};
+use kilter_profile::{Placement, Profile, Table};
 
 use kilter_bench::launch::CommandSpec;
 use kilter_emit::components::ComponentRules;
@@ -134,7 +134,9 @@ impl InForce {
         let file = self.environment.get("KILTER_PROFILE").filter(|_| preloaded);
         self.profile = file.and_then(|file| {
             let text = std::fs::read_to_string(Path::new(file)).ok()?;
-            Some(Table::compile(&Profile::parse_trusting(&text, file).ok()?, self.ranks))
+            let per_host = self.per_host.unwrap_or(self.ranks).max(1);
+            let placement = Placement::of((0..self.ranks).map(|rank| rank / per_host))?;
+            Some(Table::compile(&Profile::parse_trusting(&text, file).ok()?, &placement))
         });
     }
 }

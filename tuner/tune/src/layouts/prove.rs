@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kilter_emit::decisions::{Decisions, Part};
+use kilter_emit::decisions::{Decisions, Part, communicators};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
 use kilter_model::ledger::Ledger;
@@ -164,16 +164,18 @@ fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merg
 /// Writes the merged files.
 fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyhow::Result<Emitted> {
     let mut parts = Vec::new();
-    for (ranks, selections) in &merged.selections {
-        // Layouts of as many ranks were measured at the same volumes.
-        if let Some(member) = members.iter().find(|member| member.layout.ranks() == *ranks) {
+    for (layout, selections) in &merged.selections {
+        if let Some(member) = members.iter().find(|member| member.layout == *layout) {
             parts.push(Part {
-                ranks: *ranks,
+                communicators: communicators(Some(*layout), layout.ranks()),
+                ranks: layout.ranks(),
                 selections,
                 volumes: &member.context.plan.volumes,
             });
         }
     }
+    // As tables by size have them.
+    parts.sort_by_key(|part| part.ranks);
     let mut transports: Vec<String> = Vec::new();
     for transport in members.iter().flat_map(|member| member.context.facts.transports()) {
         if !transports.contains(&transport) {
