@@ -1,6 +1,9 @@
 //! `kilter tune --layouts`: the loop for each layout, then one staging directory for all of them, verified on each.
 
+use std::collections::BTreeMap;
+
 use kilter_bench::budget::Budget;
+use kilter_emit::decisions::Selections;
 use kilter_model::layout::Layout;
 use kilter_model::options::TuneOptions;
 use kilter_model::report::Report;
@@ -85,7 +88,7 @@ pub(super) fn proven(
     turns: &Turns,
     over: &Over<'_>,
 ) -> anyhow::Result<Status> {
-    let proven = match prove(members, &options.common.out.join("emit"), turns) {
+    let proven = match prove(members, &options.common.out.join("emit"), turns, over.map) {
         Ok(proven) => proven,
         Err(error) => {
             // The error names the layout's launch; none may replay it.
@@ -96,7 +99,7 @@ pub(super) fn proven(
     };
     let emitted = proven.emitted.as_ref().map(|_| "emit".to_owned());
     let left_out = proven.merged.left_out.iter().map(LeftOut::line).collect();
-    reported(options, members, (emitted, left_out), over)
+    reported(options, members, (emitted, left_out), over, &proven.merged.predicted)
 }
 
 /// Writes the reports of the layouts and the index, and prints them.
@@ -105,6 +108,7 @@ pub(super) fn reported(
     members: &[Member<'_, '_>],
     (emitted, left_out): (Option<String>, Vec<String>),
     over: &Over<'_>,
+    predicted: &BTreeMap<Layout, Selections>,
 ) -> anyhow::Result<Status> {
     let mut reports: Vec<(Layout, Report)> = Vec::new();
     for member in members {
@@ -119,8 +123,9 @@ pub(super) fn reported(
         reports.push((member.layout, report));
     }
     let deployed = |layout: Layout, call: Call| {
-        let member = members.iter().find(|member| member.layout == layout)?;
-        let selections = &member.tuned.deployment.selections;
+        let member = members.iter().find(|member| member.layout == layout);
+        let own = member.map(|member| &member.tuned.deployment.selections);
+        let selections = own.or_else(|| predicted.get(&layout))?;
         selections.get(&(call.collective, call.bytes)).cloned()
     };
     let map = over.map.and_then(|map| machine_map::of(map, deployed));

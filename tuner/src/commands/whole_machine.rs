@@ -1,6 +1,7 @@
 //! `kilter tune --whole-machine` and `--layouts auto`: layouts of the whole machine by a plan, over as many allocations as it takes.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use kilter_bench::budget::Budget;
@@ -80,7 +81,7 @@ pub(super) fn run(typed: cli::Tune, asked: &WholeMachine) -> anyhow::Result<Stat
             "kilter: `emit` stays as it is: the files of all layouts are proven in an allocation that has room for {} as well",
             names.join(", ")
         );
-        tune_layouts::reported(&options, &members, (None, Vec::new()), &over)?
+        tune_layouts::reported(&options, &members, (None, Vec::new()), &over, &BTreeMap::new())?
     };
     if measured.is_complete {
         State::remove(&out)?;

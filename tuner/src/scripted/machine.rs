@@ -9,6 +9,7 @@ use kilter_bench::store::Store;
 use kilter_model::layout::Layout;
 use kilter_model::options::TuneOptions;
 use kilter_model::report::Report;
+use kilter_predict::{Rules, predict};
 use kilter_search::context::Context;
 use kilter_tune::Tuned;
 use kilter_tune::layouts::prove::prove;
@@ -70,7 +71,8 @@ impl Site {
         let turns = Turns::new(Budget::by_clock(options.common.budget_seconds, seconds));
         let mut measured = measure(&schedule, &mut state, &turns, &steps)?;
         if schedule.elsewhere.is_empty() {
-            prove(&mut measured.members, &self.emitted(), &turns)?;
+            let map = predict(&measured.observations, &schedule.layouts(), &Rules::default())?;
+            prove(&mut measured.members, &self.emitted(), &turns, Some(&map))?;
         }
         let mut jobs = 0;
         let mut reports = Vec::new();

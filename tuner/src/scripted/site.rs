@@ -125,7 +125,7 @@ impl Site {
             let tuned = tuned(context, &options)?;
             members.push(Member { layout, context, tuned });
         }
-        prove(&mut members, &self.emitted(), &turns)?;
+        prove(&mut members, &self.emitted(), &turns, None)?;
         let report = |member: &Member<'_, '_>| {
             reporting::of_tune(
                 &member.context.jobs,

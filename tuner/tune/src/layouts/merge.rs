@@ -48,6 +48,8 @@ pub struct Merged {
     pub assignments: Vec<Assignment>,
     /// Selections by layout; every layout has an entry.
     pub selections: BTreeMap<Layout, Selections>,
+    /// Confirmed predictions for layouts that were not measured.
+    pub predicted: BTreeMap<Layout, Selections>,
     /// Parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
@@ -81,7 +83,8 @@ impl Merged {
     #[must_use]
     pub fn digest(&self) -> String {
         let settings = self.assignments.iter().map(|one| format!("{}={}", one.name, one.value));
-        let selections = self.selections.iter().flat_map(|(on, selections)| {
+        let all = self.selections.iter().chain(&self.predicted);
+        let selections = all.flat_map(|(on, selections)| {
             selections.iter().map(move |(cell, selection)| {
                 format!("{on} {} {:?}", name_at(*cell, selection), selection.parameters())
             })
@@ -316,8 +319,7 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     let numbers: BTreeSet<usize> = chosen.iter().map(|one| one.layout.ranks()).collect();
     for ranks in numbers {
         let with: Vec<&Chosen<'_>> = chosen.iter().filter(|one| one.layout.ranks() == ranks).collect();
-        let mut taken: BTreeMap<Layout, Selections> =
-            with.iter().map(|one| (one.layout, Selections::new())).collect();
+        let mut taken: BTreeMap<Layout, Selections> = with.iter().map(|one| (one.layout, Selections::new())).collect();
         let keys: BTreeSet<_> = with
             .iter()
             .flat_map(|one| one.deployment.selections.keys().copied())
@@ -332,7 +334,8 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
             let all_agree = values.len() == 1;
             let takes_over = own.iter().map(|(layout, selection)| (*layout, selection.as_ref()));
             let shared = values.iter().filter(|_| all_agree);
-            let shared = shared.flat_map(|(selection, layouts)| layouts.iter().map(move |one| (*one, selection.as_ref())));
+            let shared =
+                shared.flat_map(|(selection, layouts)| layouts.iter().map(move |one| (*one, selection.as_ref())));
             for (layout, selection) in takes_over.chain(shared) {
                 if let (Some(selection), Some(taken)) = (selection, taken.get_mut(&layout)) {
                     taken.insert(key, selection.clone());

@@ -8,13 +8,14 @@ use kilter_model::deployment::Deployment;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
+use kilter_predict::Map;
 use kilter_search::verification::Medians;
 
 use super::measured::{Measured, measure};
 pub use super::member::Member;
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
-use super::remaining;
 use super::turns::Turns;
+use super::{predicted, remaining};
 
 /// Contents of the merged files.
 #[derive(Debug)]
@@ -25,11 +26,16 @@ pub struct Proven {
     pub emitted: Option<Emitted>,
 }
 
-/// Merges the decisions into `directory` and verifies each layout from its files.
+/// Merges the decisions into `directory`, with confirmed predictions of `map` for layouts beside them, and verifies each layout from its files.
 ///
 /// # Errors
 /// A setting that no file can carry, a file that cannot be written, a launch that fails under the files.
-pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) -> anyhow::Result<Proven> {
+pub fn prove(
+    members: &mut [Member<'_, '_>],
+    directory: &Path,
+    turns: &Turns,
+    map: Option<&Map>,
+) -> anyhow::Result<Proven> {
     let Some(library) = members.first().map(|member| member.context.site.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
@@ -46,8 +52,11 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
             ledger,
         })
         .collect();
-    let any = merge(&chosen, Extent::Any, &library);
-    let every = merge(&chosen, Extent::Every, &library);
+    let [any, every] = [Extent::Any, Extent::Every].map(|extent| {
+        let merged = merge(&chosen, extent, &library);
+        let predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
+        Merged { predicted, ..merged }
+    });
     let (mut merged, mut measured) = (any, Vec::new());
     let mut emitted = None;
     let mut label = String::new();
@@ -97,6 +106,8 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         (merged, emitted) = (Merged::default(), None);
     }
     if emitted.is_some() && take_out(members, &chosen, &mut merged, &mut measured) {
+        // What is predicted rests on what is left.
+        merged.predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
         emitted = if merged.is_empty() {
             None
         } else {
@@ -171,6 +182,18 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
                 ranks: layout.ranks(),
                 selections,
                 volumes: &member.context.plan.volumes,
+            });
+        }
+    }
+    // Volumes of a neighbour: a decision holds around the volume at which it was measured.
+    let volumes = members.iter().max_by_key(|member| member.layout.ranks());
+    for (layout, selections) in &merged.predicted {
+        if let Some(Member { context, .. }) = volumes {
+            parts.push(Part {
+                communicators: communicators(Some(*layout), layout.ranks()),
+                ranks: layout.ranks(),
+                selections,
+                volumes: &context.plan.volumes,
             });
         }
     }
