@@ -184,7 +184,8 @@ pub(super) fn begin<'a>(
     }
     // The calls that are watched every night, or asked after, are no plan of guidelines.
     let follows_plan = command != guard::COMMAND && command != UNTIMED;
-    if follows_plan && !context.plan.subjects().is_empty() {
+    // The plan of a whole machine was shown as a whole.
+    if follows_plan && !options.goes_on && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
     say_what_is_measured(&context);

@@ -44,6 +44,9 @@ pub struct Measured<'a, 'c> {
     pub is_complete: bool,
 }
 
+/// Share of what a layout needs with which it is begun if the plan had room for the whole.
+const LEAST_SHARE: f64 = 0.3;
+
 /// Tunes layouts until none is left whose decisions are uncertain, or the seconds are spent but for the proof of all.
 ///
 /// # Errors
@@ -69,8 +72,10 @@ pub fn measure<'a, 'c>(
         let items = planned.map_or(0, |planned| planned.sides);
         let costs = Costs { factor: state.factor };
         let needed = costs.of_layout(layout.ranks(), items).seconds;
-        let is_at_hand = state.is_done(layout);
-        if !members.is_empty() && !is_at_hand && !turns.has_room_to_tune(needed) {
+        // Layouts that were done may go on in their parts, and leave less to one that the plan has room for.
+        let is_planned = schedule.now.iter().any(|planned| planned.layout == layout);
+        let least = if is_planned { LEAST_SHARE * needed } else { needed };
+        if !members.is_empty() && !state.is_done(layout) && !turns.has_room_to_tune(least) {
             return Ok(Measured {
                 members,
                 observations: seen,
@@ -95,8 +100,8 @@ pub fn measure<'a, 'c>(
         turns.to_tune(&context.jobs.budget, waiting);
         let tuned = steps.tune(layout, context)?;
         let budget = &context.jobs.budget;
-        if budget.left_seconds() >= context.jobs.launch_seconds() {
-            // Its loop came to its end, and not that of its seconds.
+        // Its loop came to its end, or had the seconds that it needs.
+        if budget.left_seconds() >= context.jobs.launch_seconds() || budget.total_seconds() >= needed {
             state.end(layout);
         }
         if tuned.before.seconds > 0.0 {
