@@ -28,6 +28,7 @@ mod trace;
 mod traced;
 mod tune;
 mod tune_layouts;
+mod tune_loop;
 mod validate_statistics;
 mod verify_algorithms;
 mod which;

@@ -1,11 +1,6 @@
 //! `kilter tune`: the whole loop.
 
-use kilter_model::options::TuneOptions;
-use kilter_search::context::Context;
-use kilter_tune::Tuned;
-use serde_json::json;
-
-use super::{Status, measuring, tune_layouts, whole_machine};
+use super::{Status, measuring, tune_layouts, tune_loop, whole_machine};
 use crate::reporting;
 use crate::{cli, options};
 
@@ -17,12 +12,12 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
     for line in &options.said {
         eprintln!("kilter: {line}");
     }
-    let own = key_of(&options);
+    let own = tune_loop::key_of(&options);
     if !options.layouts.is_empty() {
         return tune_layouts::run(&options, own);
     }
     measuring::with_report(&options.common, "tune", &[own], |context| {
-        let tuned = tuned(context, &options)?;
+        let tuned = tune_loop::tuned(context, &options)?;
         Ok(reporting::of_tune(
             &context.jobs,
             &context.plan,
@@ -30,36 +25,4 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
             &tuned,
         ))
     })
-}
-
-/// The options of `tune` by which its runs are known, beside those of the measurement.
-pub(super) fn key_of(options: &TuneOptions) -> String {
-    let contests: Vec<(&str, u64)> = options
-        .contests
-        .iter()
-        .map(|(collective, bytes)| (collective.name(), *bytes))
-        .collect();
-    json!({
-        "parameters": options.parameters,
-        "mockups": options.mockups,
-        "algorithms": options.algorithms,
-        "rounds": options.rounds,
-        "contests": contests,
-        "targets": options.targets,
-        "model": options.model,
-        "limits": options.common.limits,
-    })
-    .to_string()
-}
-
-/// Runs the loop.
-pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    // Before anything is measured.
-    kilter_emit::check(&context.site)?;
-    // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
-    if (options.mockups || options.algorithms) && !context.site.library.launcher.is_simulator() {
-        // Rows are deployed only if the verifier has proven them.
-        context.jobs.programs.verifier()?;
-    }
-    kilter_tune::tune(context, options)
 }

@@ -16,7 +16,7 @@ use kilter_tune::layouts::prove::{Member, prove};
 use kilter_tune::layouts::turns::Turns;
 
 use super::layouts::{dry_run, place_in, status, write};
-use super::{Status, measuring, print, tune};
+use super::{Status, measuring, print, tune_loop};
 use crate::{machine_map, reporting};
 
 pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<Status> {
@@ -45,7 +45,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     for (layout, context) in layouts.iter().zip(&contexts) {
         context.progress.note(&place_in(*layout, members.len(), layouts.len()));
         turns.to_tune(&context.jobs.budget, layouts.len() - members.len());
-        match tune::tuned(context, options) {
+        match tune_loop::tuned(context, options) {
             Ok(tuned) => {
                 context.progress.finish();
                 // Until all layouts are verified together: what its own files bring about.

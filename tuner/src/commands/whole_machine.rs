@@ -21,7 +21,7 @@ use kilter_tune::machine::state::State;
 use kilter_tune::machine::{Machine, grid};
 
 use super::tune_layouts::{self, Over};
-use super::{Status, measuring, print, tune};
+use super::{Status, measuring, print, tune_loop};
 use crate::options::{self, WholeMachine};
 use crate::{cli, reporting};
 
@@ -53,7 +53,7 @@ pub(super) fn run(typed: cli::Tune, asked: &WholeMachine) -> anyhow::Result<Stat
         options: &options,
         store: &store,
         contexts: &contexts,
-        further: [tune::key_of(&options), "whole machine".to_owned()],
+        further: [tune_loop::key_of(&options), "whole machine".to_owned()],
     };
     let turns = Turns::new(Budget::new(options.common.budget_seconds));
     let measured = match measure(&schedule, &mut state, &turns, &steps) {
@@ -178,7 +178,7 @@ impl<'a, 'c> Steps<'a, 'c> for OfCommand<'a, 'c> {
     }
 
     fn tune(&self, layout: Layout, context: &'a Context<'c>) -> anyhow::Result<Tuned> {
-        let tuned = tune::tuned(context, self.options).with_context(|| format!("layout {layout}"))?;
+        let tuned = tune_loop::tuned(context, self.options).with_context(|| format!("layout {layout}"))?;
         context.progress.finish();
         // Until all layouts are verified together: what its own files bring about.
         let report = reporting::of_tune(&context.jobs, &context.plan, &context.quarantine, &tuned);
