@@ -60,9 +60,8 @@ impl Profile {
         for (place, &lower) in order.iter().enumerate() {
             let (collective, below) = (collectives[lower], &self.rules[lower]);
             // Rules stand in the order of their starts: none behind the first one that begins above this one's end meets it.
-            let meet = |upper: &&usize| {
-                collectives[**upper] == collective && self.rules[**upper].min_bytes <= below.max_bytes
-            };
+            let meet =
+                |upper: &&usize| collectives[**upper] == collective && self.rules[**upper].min_bytes <= below.max_bytes;
             for &upper in order[place + 1..].iter().take_while(meet) {
                 let above = &self.rules[upper];
                 let both = below.communicators.and(&above.communicators);

@@ -220,8 +220,12 @@ impl Communicators {
     pub fn ranks_between(&self) -> (usize, usize) {
         let on_nodes = |nodes: usize, ranks: usize| nodes.saturating_mul(ranks);
         (
-            self.ranks.low().max(on_nodes(self.nodes.low(), self.ranks_per_node.low())),
-            self.ranks.high().min(on_nodes(self.nodes.high(), self.ranks_per_node.high())),
+            self.ranks
+                .low()
+                .max(on_nodes(self.nodes.low(), self.ranks_per_node.low())),
+            self.ranks
+                .high()
+                .min(on_nodes(self.nodes.high(), self.ranks_per_node.high())),
         )
     }
 
@@ -323,8 +327,14 @@ mod tests {
 
     #[test]
     fn they_are_told_in_words() {
-        let least = |min| Bounds { min: Some(min), max: None };
-        let most = |max| Bounds { min: None, max: Some(max) };
+        let least = |min| Bounds {
+            min: Some(min),
+            max: None,
+        };
+        let most = |max| Bounds {
+            min: None,
+            max: Some(max),
+        };
         for (one, words) in [
             (Communicators::default(), "any ranks"),
             (Communicators::of_ranks(1), "1 rank"),
@@ -334,7 +344,10 @@ mod tests {
                 communicators(Bounds::between(8, 16), Bounds::exactly(8), ANY),
                 "8 to 16 ranks on 8 nodes",
             ),
-            (communicators(ANY, ANY, Bounds::exactly(1)), "any ranks with 1 rank on each node"),
+            (
+                communicators(ANY, ANY, Bounds::exactly(1)),
+                "any ranks with 1 rank on each node",
+            ),
             (
                 communicators(least(2), most(1), Bounds::between(2, 4)),
                 "at least 2 ranks on at most 1 node with 2 to 4 ranks on each node",

@@ -127,8 +127,12 @@ impl Profile {
         };
         // The version first: a later format may have other keys, and its reader should hear of the version, not of a key.
         match serde_json::from_str(text) {
-            Ok(VersionOnly { version }) if version == u64::from(version_1::VERSION) => version_1::read(text).map_err(fail),
-            Ok(VersionOnly { version }) if version != u64::from(VERSION) => Err(fail(Problem::Version { got: version })),
+            Ok(VersionOnly { version }) if version == u64::from(version_1::VERSION) => {
+                version_1::read(text).map_err(fail)
+            }
+            Ok(VersionOnly { version }) if version != u64::from(VERSION) => {
+                Err(fail(Problem::Version { got: version }))
+            }
             _ => serde_json::from_str(text).map_err(|error| fail(Problem::Json(error))),
         }
     }

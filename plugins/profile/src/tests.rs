@@ -209,7 +209,11 @@ fn mistakes_are_named_with_their_place_and_what_is_allowed() {
                 "rules[0] and rules[1] overlap for reduce on 8 ranks: both match 65536 to 65540 bytes; shorten one of them, or let \
                  the profile say `\"order\": \"first\"`",
             ),
-            ("\"rules\": [", "\"order\": \"last\", \"rules\": [", "unknown variant `last`, expected `first`"),
+            (
+                "\"rules\": [",
+                "\"order\": \"last\", \"rules\": [",
+                "unknown variant `last`, expected `first`",
+            ),
             ("libkilter_collectives.so", "", "plugins[0]: \"\" is no path"),
             (
                 "libkilter_collectives.so",
@@ -298,7 +302,9 @@ fn layouts_of_one_number_of_ranks_have_rules_of_their_own() {
     profile.check(&Catalogue::built_in(), "p.json").unwrap();
     let chosen = |placement: &Placement| {
         let table = Table::compile(&profile, placement);
-        table.lookup(Collective::Bcast, 8).map(|entry| entry.implementation.clone())
+        table
+            .lookup(Collective::Bcast, 8)
+            .map(|entry| entry.implementation.clone())
     };
     assert_eq!(chosen(&Placement::even(8, 2)).as_deref(), Some("bcast.linear"));
     assert_eq!(chosen(&Placement::even(16, 1)).as_deref(), Some("bcast.binomial"));
@@ -319,7 +325,9 @@ fn of_rules_that_meet_the_first_holds_where_the_profile_says_so() {
     let mut profile = profile(rules);
     let error = profile.check(&Catalogue::built_in(), "p.json").unwrap_err().to_string();
     assert!(
-        error.contains("rules[0] and rules[1] overlap for bcast on 16 ranks on 8 nodes with 2 each: both match 50 to 99 bytes"),
+        error.contains(
+            "rules[0] and rules[1] overlap for bcast on 16 ranks on 8 nodes with 2 each: both match 50 to 99 bytes"
+        ),
         "{error}"
     );
     profile.order = Some(Order::First);
@@ -329,7 +337,10 @@ fn of_rules_that_meet_the_first_holds_where_the_profile_says_so() {
         table.lookup(Collective::Bcast, bytes).map(|entry| entry.rule)
     };
     let placement = Placement::even(8, 2);
-    assert_eq!([1, 99, 100, 200].map(|bytes| rule_at(&placement, bytes)), [Some(0), Some(0), Some(1), None]);
+    assert_eq!(
+        [1, 99, 100, 200].map(|bytes| rule_at(&placement, bytes)),
+        [Some(0), Some(0), Some(1), None]
+    );
     assert_eq!(rule_at(&Placement::even(4, 4), 99), Some(1));
 }
 
@@ -509,12 +520,12 @@ fn the_published_schema_is_current() {
 fn any_rule() -> impl Strategy<Value = Rule> {
     let edge = prop_oneof![0..40_u64, Just(u64::MAX), Just(u64::MAX - 1)];
     let collective = prop_oneof![Just("reduce"), Just("scan"), Just("exscan"), Just("nonsense")];
-    (collective, any_communicators(), edge.clone(), edge, 0..1000_u32).prop_map(|(collective, communicators, min, max, mark)| {
-        Rule {
+    (collective, any_communicators(), edge.clone(), edge, 0..1000_u32).prop_map(
+        |(collective, communicators, min, max, mark)| Rule {
             communicators,
             ..rule(collective, 0, (min, max), &format!("mark.{mark}"))
-        }
-    })
+        },
+    )
 }
 
 /// Those of one or two ranks, together and apart.

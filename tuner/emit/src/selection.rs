@@ -179,7 +179,11 @@ impl Tree {
             if let Some(test) = key.strip_prefix("comm_size") {
                 let number = test.trim_start_matches(['<', '=']).parse().ok();
                 // The test `<` is one of `<=` below tests on the message.
-                ends.extend(number.into_iter().flat_map(|number: u64| [number.saturating_sub(1), number]));
+                ends.extend(
+                    number
+                        .into_iter()
+                        .flat_map(|number: u64| [number.saturating_sub(1), number]),
+                );
                 if test == "=pow2" {
                     let powers = (0..32).map(|power| 1_u64 << power);
                     ends.extend(powers.flat_map(|power| [power - 1, power]));

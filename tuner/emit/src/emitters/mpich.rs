@@ -219,7 +219,11 @@ fn by_size(parts: &[(Vec<Range>, Vec<SizeRule>)]) -> Vec<(Range, Vec<SizeRule>)>
     for (first, last) in starts.iter().copied().zip(ends) {
         let mut rules: Vec<SizeRule> = Vec::new();
         let has = |sizes: &[Range]| sizes.iter().any(|(from, to)| (*from..=*to).contains(&first));
-        for rule in parts.iter().filter(|(sizes, _)| has(sizes)).flat_map(|(_, rules)| rules) {
+        for rule in parts
+            .iter()
+            .filter(|(sizes, _)| has(sizes))
+            .flat_map(|(_, rules)| rules)
+        {
             let taken: Vec<Range> = rules.iter().map(|rule| rule.range).collect();
             let free = free(rule.range, &taken).into_iter();
             rules.extend(free.map(|range| SizeRule { range, ..rule.clone() }));
@@ -323,7 +327,10 @@ mod tests {
         let around = (vec![(4, 8), (16, 16)], vec![rule((0, u64::MAX), "around")]);
         let sizes = by_size(&[measured, around]);
         let text = |(ranks, rules): &(Range, Vec<SizeRule>)| {
-            let rules: Vec<String> = rules.iter().map(|rule| format!("{:?} {}", rule.range, rule.algorithm)).collect();
+            let rules: Vec<String> = rules
+                .iter()
+                .map(|rule| format!("{:?} {}", rule.range, rule.algorithm))
+                .collect();
             format!("{ranks:?}: {}", rules.join(", "))
         };
         insta::assert_snapshot!(sizes.iter().map(text).collect::<Vec<_>>().join("\n"), @r"

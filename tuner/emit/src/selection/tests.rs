@@ -118,7 +118,10 @@ fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
     for ranks in 1..=17 {
         for bytes in [0, 10, 11, 999, 1000, 2000, 2001, 4000] {
             for parent in [false, true] {
-                let call = Call { parent, ..reduce(ranks, bytes) };
+                let call = Call {
+                    parent,
+                    ..reduce(ranks, bytes)
+                };
                 let expected = match (ranks, bytes) {
                     (6..=9, 1000..=2000) => Some("algorithm=one"),
                     (12, 0..=10) => Some("algorithm=two"),

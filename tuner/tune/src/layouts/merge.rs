@@ -301,8 +301,7 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     let numbers: BTreeSet<usize> = chosen.iter().map(|one| one.layout.ranks()).collect();
     for ranks in numbers {
         let with: Vec<&Chosen<'_>> = chosen.iter().filter(|one| one.layout.ranks() == ranks).collect();
-        let mut taken: BTreeMap<Layout, Selections> =
-            with.iter().map(|one| (one.layout, Selections::new())).collect();
+        let mut taken: BTreeMap<Layout, Selections> = with.iter().map(|one| (one.layout, Selections::new())).collect();
         let keys: BTreeSet<_> = with
             .iter()
             .flat_map(|one| one.deployment.selections.keys().copied())
@@ -317,7 +316,8 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
             let all_agree = values.len() == 1;
             let takes_over = own.iter().map(|(layout, selection)| (*layout, selection.as_ref()));
             let shared = values.iter().filter(|_| all_agree);
-            let shared = shared.flat_map(|(selection, layouts)| layouts.iter().map(move |one| (*one, selection.as_ref())));
+            let shared =
+                shared.flat_map(|(selection, layouts)| layouts.iter().map(move |one| (*one, selection.as_ref())));
             for (layout, selection) in takes_over.chain(shared) {
                 if let (Some(selection), Some(taken)) = (selection, taken.get_mut(&layout)) {
                     taken.insert(key, selection.clone());

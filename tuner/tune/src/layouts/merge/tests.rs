@@ -35,7 +35,8 @@ fn of(assignments: &[Assignment], selections: &[(u64, &str)]) -> Deployment {
 
 /// The same of the library's own algorithms.
 fn of_library(selections: &[(u64, &str)]) -> Deployment {
-    let settings = |value: &str| Selection::Settings(vec![("coll_tuned_reduce_algorithm".to_owned(), value.to_owned())]);
+    let settings =
+        |value: &str| Selection::Settings(vec![("coll_tuned_reduce_algorithm".to_owned(), value.to_owned())]);
     Deployment {
         assignments: Vec::new(),
         selections: selections
@@ -110,10 +111,7 @@ fn layouts_of_one_size_share_the_algorithm_of_the_library_that_all_of_them_chose
 /// Where the drop-in takes a call over, the library's choice for as many ranks does not matter: until it does so no longer.
 #[test]
 fn an_algorithm_of_the_library_stands_where_the_other_layout_has_one_of_the_drop_in() {
-    let chosen = [
-        ("16x1", of_library(&[(1, "1")])),
-        ("8x2", of(&[], &[(1, "mine")])),
-    ];
+    let chosen = [("16x1", of_library(&[(1, "1")])), ("8x2", of(&[], &[(1, "mine")]))];
     let ledger = Ledger::default();
     let members: Vec<Chosen<'_>> = chosen
         .iter()
