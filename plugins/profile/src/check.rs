@@ -70,7 +70,7 @@ impl Profile {
                         first: lower.min(upper),
                         second: lower.max(upper),
                         collective,
-                        communicators: both,
+                        communicators: Box::new(both),
                         from: above.min_bytes,
                         to: above.max_bytes.min(below.max_bytes),
                     });
@@ -98,7 +98,7 @@ fn check_communicators(rule: usize, communicators: &Communicators) -> Result<(),
         }
     }
     if communicators.smallest().is_none() {
-        let communicators = *communicators;
+        let communicators = Box::new(*communicators);
         return Err(Problem::NoCommunicator { rule, communicators });
     }
     Ok(())

@@ -68,7 +68,7 @@ pub enum Problem {
         /// Index of the rule.
         rule: usize,
         /// Communicators as written.
-        communicators: Communicators,
+        communicators: Box<Communicators>,
     },
     /// The range of bytes has no member.
     #[error("rules[{rule}]: min_bytes {min} is above max_bytes {max}; exchange them, or remove the rule")]
@@ -188,7 +188,7 @@ pub enum Problem {
         /// The collective of both.
         collective: Collective,
         /// The communicators of both.
-        communicators: Communicators,
+        communicators: Box<Communicators>,
         /// Smallest volume in both, in bytes.
         from: u64,
         /// Largest volume in both, in bytes.

@@ -61,6 +61,11 @@ impl InForce {
         found
     }
 
+    /// Ranks that are put on a host before the next one.
+    pub(super) fn per_host(&self) -> usize {
+        self.per_host.unwrap_or(self.ranks).max(1)
+    }
+
     fn read_words(&mut self, words: &[String], library: &Library) {
         let (parameter, environment) = (&library.launcher.parameter, &library.launcher.environment);
         // If all parameters are variables, one form serves for both.
@@ -134,8 +139,7 @@ impl InForce {
         let file = self.environment.get("KILTER_PROFILE").filter(|_| preloaded);
         self.profile = file.and_then(|file| {
             let text = std::fs::read_to_string(Path::new(file)).ok()?;
-            let per_host = self.per_host.unwrap_or(self.ranks).max(1);
-            let placement = Placement::of((0..self.ranks).map(|rank| rank / per_host))?;
+            let placement = Placement::of((0..self.ranks).map(|rank| rank / self.per_host()))?;
             Some(Table::compile(&Profile::parse_trusting(&text, file).ok()?, &placement))
         });
     }

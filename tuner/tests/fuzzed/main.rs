@@ -348,7 +348,8 @@ fn profiles() {
             for rule in &profile.rules {
                 assert!(!rule.communicators.sizes().is_empty(), "{text}");
                 let placement = rule.communicators.smallest().unwrap();
-                kilter_profile::Table::compile(&profile, &placement);
+                let table = kilter_profile::Table::compile(&profile, &placement);
+                assert!(table.has(rule.collective().unwrap()), "{text}");
             }
         }
         let _ = kilter_profile::Profile::read(text, "fuzzed.json");
