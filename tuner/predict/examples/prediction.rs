@@ -73,6 +73,10 @@ fn main() {
         );
     }
     shares.sort_by(f64::total_cmp);
+    if shares.is_empty() {
+        println!(" none: too few layouts");
+        return;
+    }
     println!(
         "\n median {:.1} %, least {:.1} %, most {:.1} %",
         shares[shares.len() / 2] * 100.0,

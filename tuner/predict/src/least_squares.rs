@@ -14,31 +14,31 @@ pub(crate) fn prices(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
     let Some(width) = rows.first().map(|(terms, _)| terms.len()) else {
         return Vec::new();
     };
-    let relative: Vec<Vec<f64>> = rows
-        .iter()
-        .map(|(terms, seconds)| terms.iter().map(|term| term / seconds).collect())
-        .collect();
+    // Sums of products of columns, and of columns alone: the right side of every row is 1.
+    let mut products = vec![vec![0.0; width]; width];
+    let mut sums = vec![0.0; width];
+    for (terms, seconds) in rows {
+        for column in 0..width {
+            sums[column] += terms[column] / seconds;
+            for other in 0..width {
+                products[column][other] += terms[column] * terms[other] / seconds.powi(2);
+            }
+        }
+    }
     // Columns of length 1, so that the ridge treats all alike.
-    let scales: Vec<f64> = (0..width)
-        .map(|column| relative.iter().map(|row| row[column].powi(2)).sum::<f64>().sqrt())
-        .collect();
+    let scales: Vec<f64> = (0..width).map(|column| products[column][column].sqrt()).collect();
+    let used: Vec<usize> = (0..width).filter(|column| scales[*column] > 0.0).collect();
     let mut scaled = vec![0.0; width];
-    let mut errors: Vec<f64> = vec![-1.0; rows.len()];
     for _ in 0..MOST_SWEEPS {
         let mut moved: f64 = 0.0;
-        for column in (0..width).filter(|column| scales[*column] > 0.0) {
-            let at = |row: &Vec<f64>| row[column] / scales[column];
-            let slope: f64 = relative.iter().zip(&errors).map(|(row, error)| at(row) * error).sum();
-            let better = ((scaled[column] - slope) / (1.0 + RIDGE)).max(0.0);
-            let step = better - scaled[column];
-            if step != 0.0 {
-                relative
-                    .iter()
-                    .zip(&mut errors)
-                    .for_each(|(row, error)| *error += at(row) * step);
-                scaled[column] = better;
-                moved = moved.max(step.abs());
-            }
+        for &column in &used {
+            let others = used.iter().filter(|other| **other != column);
+            let taken: f64 = others
+                .map(|other| products[column][*other] * scaled[*other] / (scales[column] * scales[*other]))
+                .sum();
+            let better = ((sums[column] / scales[column] - taken) / (1.0 + RIDGE)).max(0.0);
+            moved = moved.max((better - scaled[column]).abs());
+            scaled[column] = better;
         }
         if moved < SETTLED {
             break;

@@ -19,6 +19,7 @@ mod observation;
 mod predictor;
 mod proof;
 mod table;
+mod terms;
 
 pub use map::{Cell, Chosen, Estimate, Map, Status, Why};
 pub use models::Kind;

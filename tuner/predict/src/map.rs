@@ -71,13 +71,13 @@ pub enum Why {
         odd: bool,
     },
     /// A layout that was held out was predicted wrongly.
-    #[error("the prediction failed on {at}, which was held out: {chosen} {}", .percent.map_or("was not measured there".to_owned(), |percent| format!("took {percent} % more than the best there")))]
+    #[error("the prediction failed on {at}, which was held out: {chosen} {}", .percent.map_or("was not measured there".to_owned(), |percent| format!("took {percent} % more than the default there")))]
     Refuted {
         /// The layout.
         at: Layout,
         /// Predicted choice there.
         chosen: Implementation,
-        /// Its measured time over the best one there, less 1, in percent; `None` if it did not run there.
+        /// Its measured time over the default's there, less 1, in percent; `None` if it did not run there.
         percent: Option<u64>,
     },
     /// The choice is slower than the default on a measured layout nearby.
@@ -88,9 +88,9 @@ pub enum Why {
         /// The predicted choice.
         chosen: Implementation,
     },
-    /// The choice was measured neither on the neighbours nor on what was held out.
-    #[error("{chosen} was measured on none of the layouts nearby")]
-    NotSeenNearby {
+    /// The choice gains nothing on the neighbours, nor on what was held out.
+    #[error("{chosen} was not measured to be faster than the default on any layout nearby")]
+    NoGainNearby {
         /// The predicted choice.
         chosen: Implementation,
     },

@@ -3,11 +3,12 @@
 //! A choice for a layout is *confirmed* if
 //!
 //! 1. the layout lies between two measured ones, in nodes and in ranks on each;
-//! 2. every *witness* was predicted rightly without its own times: what was chosen for it took no longer than the best one there by more than the
-//!    floor. Witnesses are those of the two neighbours that lie between other measured layouts themselves, so that the gap over which they are
-//!    predicted is at least as wide as the layout's own; if neither does, the nearest layout that does. A layout whose number of ranks is no
-//!    power of two needs a witness of that kind as well, the nearest one;
-//! 3. the choice is no slower than the default, by more than the floor, on any neighbour or witness, and ran on one of them.
+//! 2. every *witness* was predicted rightly without its own times: what was chosen for it is, measured there, no slower than the default by more
+//!    than the floor. Witnesses are those of the two neighbours that lie between other measured layouts themselves, so that the gap over which
+//!    they are predicted is at least as wide as the layout's own; if neither does, the nearest layout that does. A layout whose number of ranks
+//!    is no power of two needs a witness of that kind as well, the nearest one;
+//! 3. the choice is, measured, no slower than the default by more than the floor on any neighbour or witness, and faster by more than the floor on
+//!    one of them.
 
 use kilter_model::layout::Layout;
 
@@ -39,22 +40,20 @@ fn confirmed(
     let witnesses = witnesses(layout, (below, above), &inner(&known))?;
     for at in &witnesses {
         let trial = trials.iter().find(|trial| trial.layout == *at && trial.bytes == bytes);
-        match trial.map(|trial| (trial.choice, trial.regret)) {
-            Some((_, Some(regret))) if regret <= floor => {}
-            Some((chosen, regret)) => {
-                return Err(Why::Refuted {
-                    at: *at,
-                    chosen: table.implementations[chosen].clone(),
-                    percent: regret.map(|regret| (regret * 100.0).round() as u64),
-                });
-            }
-            None => {
-                return Err(Why::NoWitness {
-                    below,
-                    above,
-                    odd: false,
-                });
-            }
+        let Some(trial) = trial else {
+            return Err(Why::NoWitness {
+                below,
+                above,
+                odd: false,
+            });
+        };
+        let slower = table.over_default(*at, bytes, trial.choice);
+        if slower.is_none_or(|slower| slower > floor) {
+            return Err(Why::Refuted {
+                at: *at,
+                chosen: table.implementations[trial.choice].clone(),
+                percent: slower.map(percent),
+            });
         }
     }
     let mut nearby = vec![below, above];
@@ -72,12 +71,16 @@ fn confirmed(
             chosen: chosen(),
         });
     }
-    if compared.is_empty() {
-        return Err(Why::NotSeenNearby { chosen: chosen() });
+    if !compared.iter().any(|(_, slower)| *slower < -floor) {
+        return Err(Why::NoGainNearby { chosen: chosen() });
     }
     let mut from = vec![below, above];
     from.sort_unstable();
     Ok((from, witnesses))
+}
+
+fn percent(share: f64) -> u64 {
+    (share * 100.0).round() as u64
 }
 
 /// Measured layouts that have to confirm what is predicted for a layout; `inner` are those that could be held out.

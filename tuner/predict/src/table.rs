@@ -1,10 +1,12 @@
 //! The observations of one collective, by implementation.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kilter_algorithms::Collective;
 use kilter_model::layout::Layout;
 
+use crate::terms::Terms;
 use crate::{BadObservation, Call, Implementation, Observation};
 
 /// A measured time of an implementation.
@@ -24,6 +26,8 @@ pub(crate) struct Table {
     pub(crate) collective: Collective,
     /// The default first, if it was measured.
     pub(crate) implementations: Vec<Implementation>,
+    /// Counts of the implementations' schedules where anything was measured.
+    pub(crate) terms: Arc<Terms>,
     /// By layout, bytes, and index of the implementation.
     times: BTreeMap<(Layout, u64, usize), Point>,
 }
@@ -80,9 +84,12 @@ impl Table {
                 });
             }
         }
+        let places: BTreeSet<(Layout, u64)> = times.keys().map(|(layout, bytes, _)| (*layout, *bytes)).collect();
+        let terms = Arc::new(Terms::of(collective, &implementations, &places));
         Ok(Table {
             collective,
             implementations,
+            terms,
             times,
         })
     }
