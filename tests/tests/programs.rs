@@ -29,6 +29,7 @@ fn main() -> std::process::ExitCode {
         dropin::device,
         dropin::large,
         dropin::online,
+        dropin::placement,
         dropin::presence,
         dropin::programs,
         dropin::python,

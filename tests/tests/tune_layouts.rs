@@ -57,14 +57,18 @@ fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     }
     assert_eq!(output.status.code(), Some(i32::from(violated)));
     let profile = json(&out.join("emit/kilter-profile.json"));
-    let mut ranks: Vec<u64> = profile["rules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|rule| rule["ranks"].as_u64().unwrap())
-        .collect();
-    ranks.dedup();
-    assert_eq!(ranks, [2, 3], "{profile:#}");
+    assert_eq!(profile["version"], 2, "{profile:#}");
+    let rules = profile["rules"].as_array().unwrap().iter();
+    let mut held: Vec<&Value> = rules.map(|rule| &rule["communicators"]).collect();
+    held.dedup();
+    let on_one_node = |ranks: u64| {
+        serde_json::json!({
+            "ranks": {"min": ranks, "max": ranks},
+            "nodes": {"min": 1, "max": 1},
+            "ranks_per_node": {"min": ranks, "max": ranks},
+        })
+    };
+    assert_eq!(held, [&on_one_node(2), &on_one_node(3)], "{profile:#}");
     let manifest = json(&out.join("emit/manifest.json"));
     assert_eq!(manifest["tuned_under"]["layouts"], serde_json::json!(["1x2", "1x3"]));
 }

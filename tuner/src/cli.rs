@@ -11,6 +11,7 @@ mod check;
 mod compare;
 mod config;
 mod detect;
+mod duration;
 mod explain;
 mod generate;
 mod guard;
@@ -45,7 +46,9 @@ pub use guard::Guard;
 pub use import::Import;
 pub use job::{Job, Output};
 pub use list::{List, ListFormat, Listed};
-pub use measure::{CacheChoice, CorrectionChoice, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice};
+pub use measure::{
+    CacheChoice, CorrectionChoice, DEFAULT_SIZES, ElementChoice, Measure, SyncChoice, TestChoice, WaitChoice,
+};
 pub use overlap::{ModelChoice, Overlap};
 pub use place::Place;
 pub use profile::{Compare as ProfileCompare, Profile, ProfileFormat, Run as ProfileRun, Show as ProfileShow, Stored};

@@ -10,6 +10,7 @@ pub mod guard;
 pub mod launcher;
 pub mod library_info;
 pub mod logging;
+mod machine_map;
 pub mod options;
 pub mod proof;
 pub mod repetition_rule;

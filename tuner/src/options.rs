@@ -3,8 +3,10 @@
 mod allocation;
 mod application;
 mod arrival;
+pub(crate) mod database;
 mod guard;
 mod layouts;
+mod machine;
 mod overlap;
 mod slots;
 mod tune;
@@ -27,6 +29,7 @@ use application::Application;
 
 pub use guard::{Guarding, guarding};
 pub use layouts::{Checking, checking};
+pub use machine::{WholeMachine, whole_machine};
 pub use overlap::overlap;
 pub use tune::tuning;
 pub use verify_algorithms::VerifyOptions;
@@ -88,10 +91,7 @@ fn measuring_for<F: cli::Output>(
         slots,
         layout: place.shape.as_ref().and_then(|shape| shape.spread(ranks)),
         starts: place.starts,
-        db: match &job.db {
-            Some(path) => absolute("--db", path)?,
-            None => out.join("kilter.db"),
-        },
+        db: database::place(job.db.as_deref(), &out)?,
         out,
         wait: wait(typed.wait),
         sync: sync(typed.sync),
@@ -133,6 +133,7 @@ fn measuring_for<F: cli::Output>(
         fixed: typed.fixed,
         allocations: typed.allocations,
         budget_seconds: typed.budget,
+        goes_on: false,
         fresh: typed.fresh,
         retries_quarantined: typed.retry_quarantined,
         dry_run: typed.dry_run,

@@ -9,7 +9,7 @@ use kilter_abi::Plugin;
 use kilter_algorithms::Collective;
 use kilter_host::code;
 use kilter_host::plugins::{self, Callable, LoadError, Loaded};
-use kilter_profile::{Catalogue, Entry, Profile, ProfileError, Table};
+use kilter_profile::{Catalogue, Entry, Placement, Profile, ProfileError, Table};
 use kilter_protocol::row::{Needs, Row};
 
 use crate::tried::{self, Rows, TriedError};
@@ -147,6 +147,7 @@ impl Rules {
             version: kilter_profile::VERSION,
             library: library.to_owned(),
             plugins: vec![plugin.display().to_string()],
+            order: None,
             rules: Vec::new(),
             online: Vec::new(),
         };
@@ -200,8 +201,13 @@ impl Rules {
         &self.profile.library
     }
 
-    /// The implementations for communicators of `ranks` ranks, by size.
-    pub(crate) fn table(&'static self, ranks: usize) -> Table<Action> {
+    /// True if it takes more than the number of ranks to tell which rules hold for a communicator of so many.
+    pub(crate) fn ask_for_nodes(&self, ranks: usize) -> bool {
+        self.profile.asks_for_nodes(ranks)
+    }
+
+    /// The implementations for communicators whose ranks lie so, by size.
+    pub(crate) fn table(&'static self, placement: &Placement) -> Table<Action> {
         let action = |_: Collective, entry: &Entry| {
             let named = |implementation: &&Implementation| implementation.id() == entry.implementation;
             let implementation = self.implementations.iter().find(named);
@@ -211,7 +217,7 @@ impl Rules {
                 parameters: parameters(entry, &implementation.callable.row),
             })
         };
-        let table = Table::compile(&self.profile, ranks).try_map(action);
+        let table = Table::compile(&self.profile, placement).try_map(action);
         table.unwrap_or_else(|()| Table::nothing())
     }
 

@@ -1,20 +1,19 @@
 //! Checks the meaning of a profile's rules against the implementations there are.
 
-use std::collections::BTreeMap;
-
 use kilter_algorithms::Collective;
 use kilter_protocol::row::Row;
 
 use crate::catalogue::Catalogue;
-use crate::error::{Problem, ProfileError};
+use crate::communicators::Communicators;
+use crate::error::{Numbers, Problem, ProfileError};
 use crate::{Profile, Rule, VERSION};
 
 impl Profile {
     /// Checks the profile against the implementations of a catalogue; `origin` is named in errors.
     ///
     /// The first mistake is returned: another version; a path that cannot be one; an unknown collective, implementation
-    /// or parameter; a value or a number of ranks out of range; an empty range of bytes, or one that depends on a
-    /// volume that not every rank knows; two rules that overlap.
+    /// or parameter; a value or a number of ranks out of range; communicators that there are none of; an empty range of
+    /// bytes, or one that depends on a volume that not every rank knows; two rules that overlap without a stated order.
     pub fn check(&self, catalogue: &Catalogue, origin: &str) -> Result<(), ProfileError> {
         self.problem(catalogue).map_or(Ok(()), |problem| {
             Err(ProfileError {
@@ -48,34 +47,61 @@ impl Profile {
                 Err(problem) => return Some(problem),
             }
         }
+        if self.order.is_some() {
+            return None;
+        }
         self.overlap(&collectives)
     }
 
     /// The first two rules that answer one call; `collectives` are those of the rules.
     fn overlap(&self, collectives: &[Collective]) -> Option<Problem> {
-        let mut groups: BTreeMap<(Collective, usize), Vec<usize>> = BTreeMap::new();
-        for (index, (rule, collective)) in self.rules.iter().zip(collectives).enumerate() {
-            groups.entry((*collective, rule.ranks)).or_default().push(index);
-        }
-        for ((collective, ranks), mut group) in groups {
-            group.sort_by_key(|index| self.rules[*index].min_bytes);
-            // Rules in the order of their starts are disjoint exactly when neighbours are.
-            for pair in group.windows(2) {
-                let (lower, upper) = (&self.rules[pair[0]], &self.rules[pair[1]]);
-                if upper.min_bytes <= lower.max_bytes {
+        let mut order: Vec<usize> = (0..self.rules.len()).collect();
+        order.sort_by_key(|index| (collectives[*index], self.rules[*index].min_bytes));
+        for (place, &lower) in order.iter().enumerate() {
+            let (collective, below) = (collectives[lower], &self.rules[lower]);
+            // Rules stand in the order of their starts: none behind the first one that begins above this one's end meets it.
+            let meet =
+                |upper: &&usize| collectives[**upper] == collective && self.rules[**upper].min_bytes <= below.max_bytes;
+            for &upper in order[place + 1..].iter().take_while(meet) {
+                let above = &self.rules[upper];
+                let both = below.communicators.and(&above.communicators);
+                if both.smallest().is_some() {
                     return Some(Problem::Overlap {
-                        first: pair[0].min(pair[1]),
-                        second: pair[0].max(pair[1]),
+                        first: lower.min(upper),
+                        second: lower.max(upper),
                         collective,
-                        ranks,
-                        from: upper.min_bytes,
-                        to: upper.max_bytes.min(lower.max_bytes),
+                        communicators: Box::new(both),
+                        from: above.min_bytes,
+                        to: above.max_bytes.min(below.max_bytes),
                     });
                 }
             }
         }
         None
     }
+}
+
+/// Checks for which communicators a rule holds.
+fn check_communicators(rule: usize, communicators: &Communicators) -> Result<(), Problem> {
+    let Communicators {
+        ranks,
+        nodes,
+        ranks_per_node,
+    } = communicators;
+    let bounds = [("ranks", ranks), ("nodes", nodes), ("ranks_per_node", ranks_per_node)];
+    for (name, bounds) in bounds {
+        for (end, number) in [("min", bounds.min), ("max", bounds.max)] {
+            if let Some(number) = number.filter(|number| !(1..=i32::MAX as usize).contains(number)) {
+                let key = format!("communicators.{name}.{end}");
+                return Err(Problem::Ranks { rule, key, number });
+            }
+        }
+    }
+    if communicators.smallest().is_none() {
+        let communicators = Box::new(*communicators);
+        return Err(Problem::NoCommunicator { rule, communicators });
+    }
+    Ok(())
 }
 
 /// Checks a rule by itself.
@@ -86,12 +112,7 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
             name: written.collective.clone(),
         });
     };
-    if !(1..=i32::MAX as usize).contains(&written.ranks) {
-        return Err(Problem::Ranks {
-            rule,
-            ranks: written.ranks,
-        });
-    }
+    check_communicators(rule, &written.communicators)?;
     if written.min_bytes > written.max_bytes {
         return Err(Problem::Empty {
             rule,
@@ -121,19 +142,17 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
             known: known(),
         });
     }
-    if implementation.needs.power_of_two_ranks && !written.ranks.is_power_of_two() {
-        return Err(Problem::PowerOfTwo {
-            rule,
-            id,
-            ranks: written.ranks,
-        });
+    let (least, most) = written.communicators.ranks_between();
+    let ranks = Numbers(least, most);
+    // Of numbers that follow each other, 1 and 2 are the only ones that are powers of two throughout.
+    let are_powers = least.is_power_of_two() && (most == least || (least, most) == (1, 2));
+    if implementation.needs.power_of_two_ranks && !are_powers {
+        return Err(Problem::PowerOfTwo { rule, id, ranks });
     }
-    if implementation.needs.even_ranks && !written.ranks.is_multiple_of(2) {
-        return Err(Problem::Even {
-            rule,
-            id,
-            ranks: written.ranks,
-        });
+    let per_node = written.communicators.ranks_per_node.only();
+    let are_even = least.is_multiple_of(2) && most == least || per_node.is_some_and(|ranks| ranks.is_multiple_of(2));
+    if implementation.needs.even_ranks && !are_even {
+        return Err(Problem::Even { rule, id, ranks });
     }
     check_parameters(rule, written, implementation)?;
     Ok(collective)

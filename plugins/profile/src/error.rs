@@ -2,7 +2,8 @@
 
 use kilter_algorithms::Collective;
 
-use crate::VERSION;
+use crate::communicators::Communicators;
+use crate::{VERSION, version_1};
 
 /// A profile that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +22,10 @@ pub enum Problem {
     #[error("{0}")]
     Json(serde_json::Error),
     /// It has another version.
-    #[error("version {got} is not supported; allowed: {VERSION}; let this version of Kilter write the profile again")]
+    #[error(
+        "version {got} is not supported; allowed: {}, {VERSION}; let this version of Kilter write the profile again",
+        version_1::VERSION
+    )]
     Version {
         /// The version it has.
         got: u64,
@@ -45,13 +49,26 @@ pub enum Problem {
         /// Name as written.
         name: String,
     },
-    /// No communicator has this size.
-    #[error("rules[{rule}].ranks: {ranks} ranks; allowed: 1 to {}", i32::MAX)]
+    /// No communicator has so many ranks or nodes.
+    #[error("rules[{rule}].{key}: {number}; allowed: 1 to {}", i32::MAX)]
     Ranks {
         /// Index of the rule.
         rule: usize,
+        /// Key of the number.
+        key: String,
         /// Number as written.
-        ranks: usize,
+        number: usize,
+    },
+    /// The rule holds for no communicator.
+    #[error(
+        "rules[{rule}].communicators: there is no communicator of {communicators}; exchange `min` and `max`, or state fewer of \
+         `ranks`, `nodes` and `ranks_per_node`"
+    )]
+    NoCommunicator {
+        /// Index of the rule.
+        rule: usize,
+        /// Communicators as written.
+        communicators: Box<Communicators>,
     },
     /// The range of bytes has no member.
     #[error("rules[{rule}]: min_bytes {min} is above max_bytes {max}; exchange them, or remove the rule")]
@@ -114,8 +131,8 @@ pub enum Problem {
         rule: usize,
         /// The implementation.
         id: String,
-        /// The number of ranks of the rule.
-        ranks: usize,
+        /// The numbers of ranks for which the rule holds.
+        ranks: Numbers,
     },
     /// The implementation never runs on an odd number of ranks.
     #[error("rules[{rule}]: `{id}` needs an even number of ranks, not {ranks}; choose another implementation")]
@@ -124,8 +141,8 @@ pub enum Problem {
         rule: usize,
         /// The implementation.
         id: String,
-        /// The number of ranks of the rule.
-        ranks: usize,
+        /// The numbers of ranks for which the rule holds.
+        ranks: Numbers,
     },
     /// The implementation has no such parameter.
     #[error(
@@ -160,8 +177,8 @@ pub enum Problem {
     },
     /// Two rules answer one call.
     #[error(
-        "rules[{first}] and rules[{second}] overlap for {collective} on {ranks} ranks: both match {from} to {to} bytes; \
-         shorten one of them"
+        "rules[{first}] and rules[{second}] overlap for {collective} on {communicators}: both match {from} to {to} bytes; \
+         shorten one of them, or let the profile say `\"order\": \"first\"`, by which the first one holds"
     )]
     Overlap {
         /// The earlier in the profile.
@@ -170,13 +187,28 @@ pub enum Problem {
         second: usize,
         /// The collective of both.
         collective: Collective,
-        /// The number of ranks of both.
-        ranks: usize,
+        /// The communicators of both.
+        communicators: Box<Communicators>,
         /// Smallest volume in both, in bytes.
         from: u64,
         /// Largest volume in both, in bytes.
         to: u64,
     },
+}
+
+/// Numbers from the first to the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers(pub usize, pub usize);
+
+impl std::fmt::Display for Numbers {
+    /// `6`, `6 to 8`, `6 and more`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Numbers(least, most) if least == most => write!(f, "{least}"),
+            Numbers(least, usize::MAX) => write!(f, "{least} and more"),
+            Numbers(least, most) => write!(f, "{least} to {most}"),
+        }
+    }
 }
 
 fn replaceable() -> String {

@@ -1,20 +1,26 @@
 //! The profile: which implementation the drop-in runs for which call. JSON, versioned, schema generated from these types.
 //!
-//! Lookup is total: where no rule matches, the library's own collective runs. Rules of one (collective, ranks) pair do not
-//! overlap. Nothing in a profile is ever executed; `plugins` are paths of shared objects that must belong to the user or root.
+//! Lookup is total: where no rule matches, the library's own collective runs. Two rules of one collective match no call together, unless the
+//! profile says that the first one holds ([`Order`]). Nothing in a profile is ever executed; `plugins` are paths of shared objects that must
+//! belong to the user or root.
 //!
 //! * [`Profile::parse`] reads and checks a text; [`Profile::read`] and [`Profile::check`] are its two halves, between which a
 //!   program loads the plugins that the profile names and adds their rows to the [`Catalogue`].
-//! * [`Table`] is a profile compiled for one communicator size.
+//! * [`Communicators`] says for which communicators a rule holds, [`Placement`] how the ranks of one lie.
+//! * [`Table`] is a profile compiled for one communicator.
+//!
+//! A profile of version 1 is read as well ([`version_1`]): its rules state the number of ranks alone.
 
 mod catalogue;
 mod check;
+mod communicators;
 mod error;
 mod table;
 #[cfg(test)]
 mod tests;
 pub mod trust;
 mod unique;
+mod version_1;
 
 use std::collections::BTreeMap;
 
@@ -23,11 +29,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use catalogue::Catalogue;
+pub use communicators::{Bounds, Communicators, MOST_SIZES, Placement};
 pub use error::{Problem, ProfileError};
 pub use table::{Entry, Table};
 
 /// Version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A profile as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +48,9 @@ pub struct Profile {
     /// Shared objects with algorithms, absolute or relative to the profile's directory.
     #[schemars(inner(length(min = 1)))]
     pub plugins: Vec<String>,
+    /// Which of two rules holds that match one call; without it, such rules are a mistake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// The rules.
     pub rules: Vec<Rule>,
     /// Rows that are tried beside those of the rules where the drop-in selects in the running program (`KILTER_ONLINE`), such as
@@ -50,16 +60,23 @@ pub struct Profile {
     pub online: Vec<String>,
 }
 
-/// Run this implementation for this collective on communicators of this size for this many bytes.
+/// Order of rules that match one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// The one that stands first in the profile holds.
+    First,
+}
+
+/// Run this implementation for this collective on these communicators for this many bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Name, such as `reduce`.
     #[schemars(extend("enum" = Collective::of_several_ranks().map(Collective::name).collect::<Vec<_>>()))]
     pub collective: String,
-    /// Exact number of ranks of the communicator.
-    #[schemars(range(min = 1))]
-    pub ranks: usize,
+    /// The communicators for which it holds.
+    pub communicators: Communicators,
     /// Smallest total volume `n`, inclusive, in bytes; 0 where not all ranks know the volume (alltoallv, barrier, gatherv,
     /// scatterv).
     pub min_bytes: u64,
@@ -109,12 +126,22 @@ impl Profile {
             problem,
         };
         // The version first: a later format may have other keys, and its reader should hear of the version, not of a key.
-        if let Ok(VersionOnly { version }) = serde_json::from_str(text)
-            && version != u64::from(VERSION)
-        {
-            return Err(fail(Problem::Version { got: version }));
+        match serde_json::from_str(text) {
+            Ok(VersionOnly { version }) if version == u64::from(version_1::VERSION) => {
+                version_1::read(text).map_err(fail)
+            }
+            Ok(VersionOnly { version }) if version != u64::from(VERSION) => {
+                Err(fail(Problem::Version { got: version }))
+            }
+            _ => serde_json::from_str(text).map_err(|error| fail(Problem::Json(error))),
         }
-        serde_json::from_str(text).map_err(|error| fail(Problem::Json(error)))
+    }
+
+    /// True if it takes more than the number of ranks to tell which rules hold for a communicator of so many.
+    #[must_use]
+    pub fn asks_for_nodes(&self, ranks: usize) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.communicators.states_nodes() && rule.communicators.may_have(ranks))
     }
 
     /// The text of the profile, as [`Profile::read`] takes it.

@@ -1,8 +1,8 @@
-//! A profile compiled for one communicator size: what the drop-in looks into in each call.
+//! A profile compiled for one communicator: what the drop-in looks into in each call.
 
 use kilter_algorithms::Collective;
 
-use crate::Profile;
+use crate::{Placement, Profile};
 
 /// Number of collectives, which index the table.
 const COLLECTIVES: usize = Collective::ALL.len();
@@ -36,14 +36,15 @@ pub struct Entry {
 }
 
 impl Table<Entry> {
-    /// Compiles the rules for communicators of `ranks` ranks.
+    /// Compiles the rules for communicators whose ranks lie so.
     ///
-    /// Total: in a profile that [`Profile::check`] would refuse, the earlier of two overlapping rules answers, and a rule for a
+    /// Total: the earlier of two overlapping rules answers, and in a profile that [`Profile::check`] would refuse, a rule for a
     /// collective that cannot be replaced answers nothing.
     #[must_use]
-    pub fn compile(profile: &Profile, ranks: usize) -> Table<Entry> {
+    pub fn compile(profile: &Profile, placement: &Placement) -> Table<Entry> {
         let mut ranges: [Vec<Piece<Entry>>; COLLECTIVES] = std::array::from_fn(|_| Vec::new());
-        for (index, rule) in profile.rules.iter().enumerate().filter(|(_, rule)| rule.ranks == ranks) {
+        let rules = profile.rules.iter().enumerate();
+        for (index, rule) in rules.filter(|(_, rule)| rule.communicators.contains(placement)) {
             let Some(collective) = rule.collective() else { continue };
             let entry = Entry {
                 rule: index,

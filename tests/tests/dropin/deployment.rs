@@ -113,6 +113,7 @@ fn with_plugin(mpi: Mpi, ranks: usize) -> Deployed {
         version: VERSION,
         library: mpi.version(),
         plugins: vec!["plugin.so".to_owned()],
+        order: None,
         rules: vec![rule("bcast", ranks, 1..=u64::MAX, "bcast.example_chain")],
         online: Vec::new(),
     })

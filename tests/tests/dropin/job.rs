@@ -333,6 +333,7 @@ impl Deployed {
             version: kilter_profile::VERSION,
             library: mpi.version(),
             plugins,
+            order: None,
             rules,
             online: Vec::new(),
         };
@@ -395,7 +396,7 @@ impl Deployed {
 pub(crate) fn rule(collective: &str, ranks: usize, bytes: std::ops::RangeInclusive<u64>, implementation: &str) -> Rule {
     Rule {
         collective: collective.to_owned(),
-        ranks,
+        communicators: kilter_profile::Communicators::of_ranks(ranks),
         min_bytes: *bytes.start(),
         max_bytes: *bytes.end(),
         implementation: implementation.to_owned(),

@@ -8,6 +8,7 @@ pub(crate) mod device;
 pub(crate) mod job;
 pub(crate) mod large;
 pub(crate) mod online;
+pub(crate) mod placement;
 pub(crate) mod presence;
 pub(crate) mod programs;
 pub(crate) mod python;

@@ -204,8 +204,7 @@ fn a_job_may_end_anywhere() {
 
 /// The profile's rule is one candidate; without the variable it is followed as ever.
 fn the_rules_of_a_profile_are_tried_with_their_parameters() {
-    let mut ring = rule("allreduce", 2, 1..=u64::MAX, "allreduce.ring");
-    ring.ranks = 2;
+    let ring = rule("allreduce", 2, 1..=u64::MAX, "allreduce.ring");
     let deployed = Deployed::rules(vec![ring]);
     let line = program(Mpi::OpenMpi);
     let line = [line.as_path(), Path::new("loop"), Path::new("100"), Path::new("256")];

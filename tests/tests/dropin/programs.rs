@@ -104,6 +104,7 @@ fn an_error_goes_to_the_handler_of_the_programs_communicator() {
             version: kilter_profile::VERSION,
             library: mpi.version(),
             plugins: vec!["failing.so".to_owned()],
+            order: None,
             rules: vec![rule("bcast", 2, 1..=u64::MAX, "bcast.example_chain")],
             online: Vec::new(),
         });

@@ -70,7 +70,7 @@ fn expected(output: &Output, rules: &[Rule]) -> BTreeMap<String, u64> {
         seen += number;
         let found = rules.iter().find(|rule| {
             rule.collective == collective
-                && rule.ranks as u64 == ranks
+                && rule.communicators.may_have(ranks as usize)
                 && (rule.min_bytes..=rule.max_bytes).contains(&bytes)
                 && (commutes == "1"
                     || !(needs_commutative(&rule.implementation) || pads(&rule.implementation, ranks, bytes)))

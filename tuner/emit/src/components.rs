@@ -67,20 +67,26 @@ impl ComponentRules {
         self.collectives.is_empty()
     }
 
-    /// Hands the collective of this number to `component`, on communicators of exactly `ranks` ranks and for `low..=high` of what the file
-    /// compares (`high` of `u64::MAX`: no end). Everything else stays with `own`. Ranges of one collective and communicator size must be added
-    /// in ascending order.
-    pub fn add(&mut self, id: u64, ranks: u64, (low, high): (u64, u64), component: &str, own: &str) {
+    /// Hands the collective of this number to `component`, on communicators from the first to the second number of ranks and for `low..=high`
+    /// of what the file compares (`high` of `u64::MAX`: no end). Everything else stays with `own`, or with whom it was handed to before.
+    pub fn add(&mut self, id: u64, (first, last): (u64, u64), (low, high): (u64, u64), component: &str, own: &str) {
         let by_ranks = self.collectives.entry(id).or_default().entry(WHOLE).or_default();
         let stays = || ByBytes::from([(0, To::component(own))]);
         // The first size has to be 1, and smaller and larger communicators stay as they are.
-        for fence in [1, ranks, ranks.saturating_add(1)] {
-            by_ranks.entry(fence).or_insert_with(stays);
+        let behind = Some(last).filter(|last| *last < i32::MAX as u64).map(|last| last + 1);
+        for fence in [Some(1), Some(first), behind].into_iter().flatten() {
+            let before = by_ranks.range(..=fence).next_back();
+            let before = before.map_or_else(stays, |(_, by_bytes)| by_bytes.clone());
+            by_ranks.entry(fence).or_insert(before);
         }
-        let by_bytes = by_ranks.entry(ranks).or_default();
-        by_bytes.insert(low, To::component(component));
-        if let Some(next) = high.checked_add(1) {
-            by_bytes.entry(next).or_insert_with(|| To::component(own));
+        for (_, by_bytes) in by_ranks.range_mut(first..=last) {
+            let behind = high.checked_add(1).and_then(|next| {
+                let (_, to) = by_bytes.range(..=next).next_back()?;
+                Some((next, to.clone()))
+            });
+            by_bytes.retain(|size, _| !(low..=high).contains(size));
+            by_bytes.insert(low, To::component(component));
+            by_bytes.extend(behind);
         }
     }
 

@@ -1,5 +1,9 @@
-//! Decisions as they are written: settings of every launch, and selections by the size of the communicator. One deployment has selections for one
-//! number of ranks; layouts that were tuned together have a part each.
+//! Decisions as they are written: settings of every launch, and selections by the communicators for which they hold. One deployment has
+//! selections for one number of ranks or one layout; layouts that were tuned together have a part each.
+//!
+//! The drop-in's profile says all of a part's [`Communicators`]. The library's own files tell communicators apart by their ranks alone, some by
+//! the ranks per node as well: who puts parts together sees to it that those of one number of ranks do not contradict each other there. Of parts
+//! that do meet, the first one holds, in every file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,6 +13,7 @@ use kilter_model::deployment::{Assignment, Deployment, PROGRESS_VARIABLE, Select
 use kilter_model::layout::Layout;
 use kilter_model::plan::Plan;
 use kilter_model::report::FixKind;
+use kilter_profile::Communicators;
 use kilter_render::format;
 use kilter_search::context::{Facts, Site};
 
@@ -23,7 +28,7 @@ pub type Volumes = BTreeMap<Collective, BTreeSet<u64>>;
 pub struct Decisions<'a> {
     /// Settings of every launch.
     pub assignments: &'a [Assignment],
-    /// Selections, a part for each size of communicators, ascending and each once.
+    /// Selections, a part for each kind of communicators.
     pub parts: Vec<Part<'a>>,
     /// The layouts that were tuned; none where a number of ranks was.
     pub layouts: Vec<Layout>,
@@ -33,10 +38,12 @@ pub struct Decisions<'a> {
     pub left_out: Vec<String>,
 }
 
-/// Decisions for communicators of one size.
+/// Decisions for some communicators.
 #[derive(Debug, Clone)]
 pub struct Part<'a> {
-    /// Ranks of the communicator.
+    /// The communicators.
+    pub communicators: Communicators,
+    /// Ranks of the one that was measured; of a range of sizes, those of the largest one.
     pub ranks: usize,
     /// The decisions.
     pub selections: &'a Selections,
@@ -51,6 +58,7 @@ impl<'a> Decisions<'a> {
         Decisions {
             assignments: &deployment.assignments,
             parts: vec![Part {
+                communicators: communicators(site.options.layout, site.options.ranks),
                 ranks: site.options.ranks,
                 selections: &deployment.selections,
                 volumes: &plan.volumes,
@@ -103,8 +111,17 @@ impl<'a> Decisions<'a> {
     /// The numbers of ranks in words: `2 ranks`, `2 or 16 ranks`.
     #[must_use]
     pub fn ranks(&self) -> String {
-        let ranks: Vec<usize> = self.parts.iter().map(|part| part.ranks).collect();
-        in_words(&ranks)
+        let ranks: BTreeSet<usize> = self.parts.iter().map(|part| part.ranks).collect();
+        in_words(&Vec::from_iter(ranks))
+    }
+}
+
+/// The communicators for which holds what was tuned in a layout, or else with a number of ranks, whose nodes nobody stated.
+#[must_use]
+pub fn communicators(layout: Option<Layout>, ranks: usize) -> Communicators {
+    match layout {
+        Some(layout) => Communicators::of_layout(layout.nodes, layout.per_node),
+        None => Communicators::of_ranks(ranks),
     }
 }
 
@@ -122,6 +139,15 @@ pub fn in_words(ranks: &[usize]) -> String {
 }
 
 impl Part<'_> {
+    /// The sizes of its communicators, from the first to the last of each range: what a table by the number of ranks can say.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<(u64, u64)> {
+        // No library has more ranks.
+        let number = |ranks: usize| (ranks as u64).min(i32::MAX as u64);
+        let sizes = self.communicators.sizes().into_iter();
+        sizes.map(|(first, last)| (number(first), number(last))).collect()
+    }
+
     /// The volumes at which a collective was measured.
     #[must_use]
     pub fn volumes_of(&self, collective: Collective) -> Vec<u64> {

@@ -1,10 +1,12 @@
-//! The profile of the drop-in: which implementation runs for which collective, communicator size and volume.
+//! The profile of the drop-in: which implementation runs for which collective, communicators and volume.
 
 use std::collections::BTreeMap;
 
+use kilter_model::deployment::Selection;
 use kilter_model::limits::{Call, Limits};
 use kilter_model::range;
-use kilter_profile::{Profile, Rule, VERSION};
+use kilter_profile::{Bounds, Catalogue, Communicators, MOST_SIZES, Order, Profile, Rule, VERSION};
+use kilter_protocol::row::Needs;
 
 use super::decisions::Decisions;
 
@@ -12,6 +14,7 @@ use super::decisions::Decisions;
 /// forbid.
 #[must_use]
 pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits: &Limits) -> Option<Profile> {
+    let catalogue = Catalogue::built_in();
     let mut rules = Vec::new();
     for (part, collective, bytes, selection) in decisions.selections() {
         let Some(implementation) = selection.implementation() else {
@@ -28,20 +31,157 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
             nodes: None,
         };
         let (min_bytes, max_bytes) = limits.reach(selection, call, around);
-        rules.push(Rule {
-            collective: collective.name().to_owned(),
-            ranks: part.ranks,
-            min_bytes,
-            max_bytes,
-            implementation: implementation.to_owned(),
-            parameters,
-        });
+        for communicators in suited(part.communicators, needs(&catalogue, selection)) {
+            rules.push(Rule {
+                collective: collective.name().to_owned(),
+                communicators,
+                min_bytes,
+                max_bytes,
+                implementation: implementation.to_owned(),
+                parameters: parameters.clone(),
+            });
+        }
     }
     (!rules.is_empty()).then(|| Profile {
         version: VERSION,
         library: library.to_owned(),
         plugins,
+        // Parts that meet, such as a range around what was measured, hold in their order.
+        order: meet(decisions).then_some(Order::First),
         rules,
         online: Vec::new(),
     })
+}
+
+/// The needs of what a selection runs.
+fn needs(catalogue: &Catalogue, selection: &Selection) -> Needs {
+    match selection {
+        Selection::Plugin(plugin) => plugin.row.needs,
+        other => {
+            let row = other.implementation().and_then(|id| catalogue.find(id));
+            row.map(|row| row.needs).unwrap_or_default()
+        }
+    }
+}
+
+/// The communicators on whose numbers of ranks the implementation runs. One that wants a power of two has a rule for each of these; between
+/// them the library's own stays.
+fn suited(communicators: Communicators, needs: Needs) -> Vec<Communicators> {
+    let (least, most) = communicators.ranks_between();
+    if least == most || !(needs.power_of_two_ranks || needs.even_ranks) {
+        return vec![communicators];
+    }
+    let fits = |ranks: &usize| {
+        (!needs.power_of_two_ranks || ranks.is_power_of_two()) && (!needs.even_ranks || ranks.is_multiple_of(2))
+    };
+    let exactly = |ranks| Communicators {
+        ranks: Bounds::exactly(ranks),
+        ..communicators
+    };
+    let sizes = communicators.sizes().into_iter();
+    let numbers = sizes.flat_map(|(first, last)| first..=last).take(MOST_SIZES);
+    numbers.filter(fits).map(exactly).collect()
+}
+
+/// True if two parts hold for one communicator.
+fn meet(decisions: &Decisions<'_>) -> bool {
+    let parts = &decisions.parts;
+    let mut each = parts.iter().enumerate();
+    each.any(|(place, one)| {
+        let mut others = parts[place + 1..].iter();
+        others.any(|other| one.communicators.common(&other.communicators).is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use kilter_algorithms::{Collective, registry};
+
+    use super::*;
+    use crate::decisions::{Part, Selections, Volumes};
+
+    fn row(id: &str) -> Selection {
+        let parameters = registry::find(id).unwrap().default_parameters();
+        Selection::Algorithm(id.to_owned(), parameters)
+    }
+
+    fn rules(parts: &[(Communicators, &str)]) -> (Vec<String>, Option<Order>) {
+        let selections: Vec<Selections> = parts
+            .iter()
+            .map(|(_, id)| BTreeMap::from([((Collective::Allgather, 4096), row(id))]))
+            .collect();
+        let volumes = Volumes::new();
+        let parts = parts
+            .iter()
+            .zip(&selections)
+            .map(|((communicators, _), selections)| Part {
+                communicators: *communicators,
+                ranks: communicators.ranks_between().1,
+                selections,
+                volumes: &volumes,
+            });
+        let decisions = Decisions {
+            assignments: &[],
+            parts: parts.collect(),
+            layouts: Vec::new(),
+            transports: Vec::new(),
+            left_out: Vec::new(),
+        };
+        let plugins = vec!["libkilter_collectives.so".to_owned()];
+        let profile = of(&decisions, "Open MPI", plugins, &Limits::default()).unwrap();
+        let profile = Profile::parse(&profile.to_json().unwrap(), "p.json").unwrap();
+        let rules = profile.rules.iter();
+        let text = |rule: &Rule| format!("{}: {}", rule.communicators, rule.implementation);
+        (rules.map(text).collect(), profile.order)
+    }
+
+    #[test]
+    fn layouts_of_as_many_ranks_stand_beside_each_other() {
+        let both = [
+            (Communicators::of_layout(16, 1), "allgather.ring"),
+            (Communicators::of_layout(8, 2), "allgather.bruck"),
+        ];
+        let (rules, order) = rules(&both);
+        assert_eq!(
+            rules,
+            [
+                "16 ranks on 16 nodes with 1 each: allgather.ring",
+                "16 ranks on 8 nodes with 2 each: allgather.bruck"
+            ]
+        );
+        assert_eq!(order, None);
+    }
+
+    /// What was measured holds within a range around it, and the profile says so.
+    #[test]
+    fn parts_that_meet_hold_in_their_order() {
+        let around = Communicators {
+            nodes: Bounds::between(4, 16),
+            ranks_per_node: Bounds::exactly(2),
+            ..Communicators::default()
+        };
+        let (rules, order) = rules(&[
+            (Communicators::of_layout(8, 2), "allgather.bruck"),
+            (around, "allgather.ring"),
+        ]);
+        assert_eq!(rules.len(), 2);
+        assert_eq!(order, Some(Order::First));
+    }
+
+    #[test]
+    fn a_range_has_a_rule_for_each_number_of_ranks_that_suits() {
+        let between = |ranks_per_node| Communicators {
+            ranks: Bounds::between(4, 8),
+            ranks_per_node: Bounds::exactly(ranks_per_node),
+            ..Communicators::default()
+        };
+        let exchange = "allgather.neighbour_exchange";
+        let each: Vec<String> = [4, 6, 8]
+            .map(|ranks| format!("{ranks} ranks with 1 rank on each node: {exchange}"))
+            .into();
+        assert_eq!(rules(&[(between(1), exchange)]).0, each);
+        assert_eq!(rules(&[(between(1), "allgather.ring")]).0.len(), 1);
+    }
 }

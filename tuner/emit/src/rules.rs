@@ -53,18 +53,26 @@ const LONG_MAX: u64 = i64::MAX as u64;
 const MAX_ALGORITHM: u64 = 64;
 
 impl Rules {
-    /// Makes `choice` hold for messages of `low..=high` bytes (`high` of `u64::MAX`: no end) on communicators of exactly `ranks`
-    /// ranks. Ranges of one collective and communicator size must be added in ascending order and must not overlap.
-    pub fn add(&mut self, collective: u64, ranks: u64, (low, high): (u64, u64), choice: Choice) {
+    /// Makes `choice` hold for messages of these bytes, from the smallest to the largest (`u64::MAX`: no end), on communicators of exactly
+    /// `ranks` ranks. What was added before for some of them holds no longer.
+    pub fn add(&mut self, collective: u64, ranks: u64, bytes: (u64, u64), choice: Choice) {
+        self.add_between(collective, (ranks, ranks), bytes, choice);
+    }
+
+    /// The same for communicators from the first to the second number of ranks. The library takes the rules of the next smaller size that has
+    /// any, so that both ends are fenced: a row where the range begins, and one behind its end that has the choices of before.
+    pub fn add_between(&mut self, collective: u64, (first, last): (u64, u64), bytes: (u64, u64), choice: Choice) {
         let by_ranks = self.collectives.entry(collective).or_default();
-        // The fence: smaller and larger communicators keep the library's choice.
-        by_ranks.entry(0).or_default().insert(0, Choice::default());
-        by_ranks.entry(ranks + 1).or_default().entry(0).or_default();
-        let by_bytes = by_ranks.entry(ranks).or_default();
-        by_bytes.entry(0).or_default();
-        by_bytes.insert(low, choice);
-        if let Some(next) = high.checked_add(1) {
-            by_bytes.entry(next).or_default();
+        by_ranks.entry(0).or_insert_with(library_decides);
+        // No communicator is larger than what the library reads.
+        let behind = Some(last).filter(|last| *last < INT_MAX).map(|last| last + 1);
+        for ranks in [Some(first), behind].into_iter().flatten() {
+            let before = by_ranks.range(..=ranks).next_back();
+            let before = before.map_or_else(library_decides, |(_, by_bytes)| by_bytes.clone());
+            by_ranks.entry(ranks).or_insert(before);
+        }
+        for (_, by_bytes) in by_ranks.range_mut(first..=last) {
+            set(by_bytes, bytes, choice);
         }
     }
 
@@ -182,6 +190,19 @@ impl Rules {
             collectives: all.filter(|(_, by_ranks)| decides(by_ranks)).collect(),
         }
     }
+}
+
+/// No choice, for messages of any size.
+fn library_decides() -> ByBytes {
+    ByBytes::from([(0, Choice::default())])
+}
+
+/// Makes the choice hold from `low` to `high`; beyond that all stays as it was.
+fn set(by_bytes: &mut ByBytes, (low, high): (u64, u64), choice: Choice) {
+    let behind = high.checked_add(1).map(|next| (next, at(by_bytes, next)));
+    by_bytes.retain(|bytes, _| !(low..=high).contains(bytes));
+    by_bytes.insert(low, choice);
+    by_bytes.extend(behind);
 }
 
 /// The choice for a message size.

@@ -2,12 +2,13 @@
 //!
 //! Each key of an object is a test, tried in the order of the file; the first that is true leads into its object. A path ends at
 //! `"algorithm=NAME": {}`. A selection file replaces the library's own selection as a whole, so the written file is the library's own tree with
-//! rules put in for one size of communicator, and everything else as it was: see [`Tree::with_rules`].
+//! rules put in for some sizes of communicators, and everything else as it was: see [`Tree::with_rules`].
 //!
 //! Two things were found by counting messages on MPICH 4.0.2 (`comm_size<8` below a test on the message is true on 8 ranks), and
 //! decide how it is written: only `comm_size<=` is used, and what the library has for other calls on the same communicator is put
 //! behind tests on the message only after its own tests on the size of the communicator were carried out.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
@@ -61,6 +62,9 @@ pub enum RuleError {
     /// Ranges that overlap or do not ascend.
     #[error("sizes {0} to {1} come after sizes that reach further")]
     Order(u64, u64),
+    /// Ranges of numbers of ranks that overlap or do not ascend.
+    #[error("communicators of {0} to {1} ranks come after some that have more")]
+    Ranks(u64, u64),
     /// Several ranges without a test on the size.
     #[error("{0} must not be switched on message size: one rule for all sizes is allowed")]
     NoSizes(String),
@@ -117,6 +121,16 @@ impl Tree {
         test: Option<&str>,
         rules: &[SizeRule],
     ) -> Result<Tree, RuleError> {
+        self.with_sizes(collective, test, &[((ranks, ranks), rules)])
+    }
+
+    /// The same for several ranges of numbers of ranks, from the first to the last of each, which ascend.
+    pub fn with_sizes(
+        &self,
+        collective: &str,
+        test: Option<&str>,
+        sizes: &[((u64, u64), &[SizeRule])],
+    ) -> Result<Tree, RuleError> {
         let mut tree = self.clone();
         let key = format!("collective={collective}");
         let (_, whole) = tree
@@ -126,12 +140,26 @@ impl Tree {
             .ok_or_else(|| RuleError::Unknown(collective.to_owned()))?;
         let intra = "comm_type=intra";
         let own = whole.get(intra).unwrap_or(whole).clone();
-        let chosen = chosen(collective, &own.for_ranks(ranks), test, rules)?;
-        let replaced = Tree(vec![
-            (format!("comm_size<={}", ranks.saturating_sub(1)), own.clone()),
-            (format!("comm_size<={ranks}"), chosen),
-            ("comm_size=any".to_owned(), own),
-        ]);
+        let mut tests = Vec::new();
+        let mut next = 1;
+        for ((first, last), rules) in sizes {
+            if *first < next || last < first {
+                return Err(RuleError::Ranks(*first, *last));
+            }
+            if *first > next || tests.is_empty() {
+                tests.push((format!("comm_size<={}", first.saturating_sub(1)), own.clone()));
+            }
+            let ends = own.ends_of_sizes(*first, *last);
+            let mut begin = *first;
+            for end in ends {
+                let chosen = chosen(collective, &own.for_ranks(begin), test, rules)?;
+                tests.push((format!("comm_size<={end}"), chosen));
+                begin = end + 1;
+            }
+            next = last + 1;
+        }
+        tests.push(("comm_size=any".to_owned(), own));
+        let replaced = Tree(tests);
         if let Some((_, place)) = whole.0.iter_mut().find(|(own, _)| own == intra) {
             *place = replaced;
         } else {
@@ -142,6 +170,29 @@ impl Tree {
             ]);
         }
         Ok(tree)
+    }
+
+    /// Numbers of ranks from `first` to `last` behind which a test on the size of the communicator may have another result; `last` is one.
+    fn ends_of_sizes(&self, first: u64, last: u64) -> BTreeSet<u64> {
+        let mut ends = BTreeSet::from([last]);
+        for (key, tree) in &self.0 {
+            if let Some(test) = key.strip_prefix("comm_size") {
+                let number = test.trim_start_matches(['<', '=']).parse().ok();
+                // The test `<` is one of `<=` below tests on the message.
+                ends.extend(
+                    number
+                        .into_iter()
+                        .flat_map(|number: u64| [number.saturating_sub(1), number]),
+                );
+                if test == "=pow2" {
+                    let powers = (0..32).map(|power| 1_u64 << power);
+                    ends.extend(powers.flat_map(|power| [power - 1, power]));
+                }
+            }
+            ends.extend(tree.ends_of_sizes(first, last));
+        }
+        ends.retain(|end| (first..=last).contains(end));
+        ends
     }
 
     /// The rest of the tree for a known communicator size: its tests are carried out as far as the library does so when it makes a communicator,

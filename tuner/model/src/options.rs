@@ -82,6 +82,8 @@ pub struct Options {
     pub allocations: bool,
     /// Wall-clock seconds of the budget.
     pub budget_seconds: f64,
+    /// True if the command goes on over several allocations: a run is resumed with another budget, on other hosts.
+    pub goes_on: bool,
     /// True if an interrupted run is not resumed.
     pub fresh: bool,
     /// True if candidates are tried that hung, crashed or delivered wrong data in earlier runs.

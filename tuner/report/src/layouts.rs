@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::html::HtmlError;
 use crate::summary::{Standing, Summary};
 
+mod map;
+
+pub use map::{CallMap, MachineMap, MapCell, Standing as HowKnown};
+
 /// Version of `layouts.json`.
 const SCHEMA: u32 = 1;
 
@@ -32,6 +36,9 @@ pub struct Index {
     pub is_tuned: bool,
     /// Choices of some layout that the merged files leave out, a line each.
     pub left_out: Vec<String>,
+    /// What was chosen over the layouts of a whole machine; absent where layouts were listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map: Option<MachineMap>,
     /// The application's run in which its calls were counted, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
@@ -99,9 +106,16 @@ impl Index {
             emitted,
             is_tuned: reports.iter().any(|(_, report)| report.command == "tune"),
             left_out,
+            map: None,
             application: reports.iter().find_map(|(_, report)| report.application.clone()),
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+
+    /// The page with a map of the machine.
+    #[must_use]
+    pub fn with_map(self, map: Option<MachineMap>) -> Index {
+        Index { map, ..self }
     }
 
     /// The page.
@@ -150,6 +164,9 @@ impl Index {
         }
         for line in &self.left_out {
             let _ = writeln!(text, "left out: {line}");
+        }
+        if let Some(map) = &self.map {
+            text.push_str(&map.to_text());
         }
         match &self.emitted {
             Some(directory) => {

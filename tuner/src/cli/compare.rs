@@ -7,12 +7,15 @@ use clap::{Args, ValueEnum};
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// Run to compare with: a report.json, a database (its last finished run), or DATABASE:RUN.
+    /// Run to compare with: a report.json, a database (its last finished run), DATABASE:RUN, or :RUN for a run of --db, such as :3 or :last.
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
     /// Runs to compare with it, in the same forms.
     #[arg(value_name = "OTHER", required = true)]
     pub others: Vec<PathBuf>,
+    /// The database of :RUN (default: kilter-out/kilter.db if it is there, else ~/.local/share/kilter/kilter.db, or below XDG_DATA_HOME).
+    #[arg(long, value_name = "FILE", env = "KILTER_DB")]
+    pub db: Option<PathBuf>,
     /// Verdicts of a tuned run that are compared.
     #[arg(long, value_enum, default_value_t = Stage::Now)]
     pub stage: Stage,

@@ -48,8 +48,9 @@ pub struct Job<F: Output = Format> {
     /// Output directory of reports, logs and the files to deploy.
     #[arg(long, help_heading = super::OUTPUT, value_name = "DIR", default_value = "kilter-out")]
     pub out: PathBuf,
-    /// Database of samples (default: kilter.db in the output directory).
-    #[arg(long, help_heading = super::OUTPUT, value_name = "FILE")]
+    /// Database of samples, which several commands may share; `{out}` at its beginning is the output directory (default: kilter.db in the
+    /// output directory if there is one, else ~/.local/share/kilter/kilter.db, or below XDG_DATA_HOME).
+    #[arg(long, help_heading = super::OUTPUT, value_name = "FILE", env = "KILTER_DB")]
     pub db: Option<PathBuf>,
     /// Format of standard output.
     #[arg(long, help_heading = super::OUTPUT, value_enum, default_value = "text")]

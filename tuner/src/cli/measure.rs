@@ -7,6 +7,9 @@ use kilter_search::verification::REPETITIONS;
 
 use super::{Format, Job, Output};
 
+/// Volumes where nobody says which.
+pub const DEFAULT_SIZES: &str = "1..1MiB:x4";
+
 /// Options of every measuring command.
 #[derive(Debug, Clone, Args)]
 pub struct Measure<F: Output = Format> {
@@ -22,7 +25,7 @@ pub struct Measure<F: Output = Format> {
     pub platform: Option<String>,
     /// Total volumes n in bytes: a list such as 1,4K,1MiB, a range of powers of two such as 1..1M, or of powers of four such as
     /// 1..1M:x4. K, M and G (in either case), as well as KiB, MiB and GiB, are powers of 1024.
-    #[arg(long, help_heading = super::SCOPE, value_name = "SIZES", default_value = "1..1MiB:x4")]
+    #[arg(long, help_heading = super::SCOPE, value_name = "SIZES", default_value = DEFAULT_SIZES)]
     pub sizes: String,
     /// Guidelines by id, family, or the beginning of an id, such as GL8,III,TGT35* (default: all).
     #[arg(long, help_heading = super::SCOPE, value_name = "IDS", value_delimiter = ',')]
@@ -48,8 +51,8 @@ pub struct Measure<F: Output = Format> {
     /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
     #[arg(long = "type", help_heading = super::SCOPE, value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
     pub element: ElementChoice,
-    /// Wall-clock seconds for the whole command, including starts of jobs and checks.
-    #[arg(long, help_heading = super::RUN, value_name = "SECONDS", default_value_t = 600.0)]
+    /// Wall-clock time for the whole command, including starts of jobs and checks: seconds, or with a unit, such as 90m or 4h.
+    #[arg(long, help_heading = super::RUN, value_name = "TIME", default_value = "600", value_parser = super::duration::seconds, allow_negative_numbers = true)]
     pub budget: f64,
     /// Most launches per verification (R). Cells that are decided earlier get fewer. The default is 20. It rises up to 60 on a machine
     /// so noisy that 20 would miss slowdowns by 30 %.

@@ -10,9 +10,9 @@ pub struct Query {
     /// Kind of rows.
     #[arg(value_enum, default_value_t = Queried::Runs)]
     pub what: Queried,
-    /// The database.
-    #[arg(long, value_name = "FILE", default_value = "kilter-out/kilter.db")]
-    pub db: PathBuf,
+    /// The database (default: kilter-out/kilter.db if it is there, else ~/.local/share/kilter/kilter.db, or below XDG_DATA_HOME).
+    #[arg(long, value_name = "FILE", env = "KILTER_DB")]
+    pub db: Option<PathBuf>,
     /// Runs by number, or `last`, such as 3,last.
     #[arg(long, value_name = "RUNS", value_delimiter = ',')]
     pub run: Vec<String>,

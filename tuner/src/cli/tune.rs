@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{Measure, ModelChoice};
 
 /// Options of `tune`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Tune {
     /// Use only this kind of fix.
     #[arg(long, help_heading = super::FIXES, value_enum, value_name = "KIND")]
@@ -46,9 +46,10 @@ pub struct Tune {
     /// Options of the measurement.
     #[command(flatten)]
     pub measure: Measure,
-    /// Layouts to tune in one go, as nodes x ranks per node, such as 8x1,8x16, or 2,4 for ranks of one node. `auto`, the default inside an
-    /// allocation of several nodes, stands for one rank on each node and one on each CPU, as the batch system counts them. Each layout has
-    /// its report in DIR/NxP and an equal share of --budget. DIR/emit holds the settings of all layouts.
+    /// Layouts to tune in one go, as nodes x ranks per node, such as 8x1,8x16, or 2,4 for ranks of one node. Inside an allocation of several
+    /// nodes, one rank on each node and one on each CPU, as the batch system counts them, are the default. `auto` chooses by --budget: the ends of
+    /// the machine, a layout between them, and then those whose decisions are least certain. Each layout has its report in DIR/NxP and an equal
+    /// share of --budget. DIR/emit holds the settings of all layouts.
     #[arg(long, help_heading = super::JOB, value_name = "NxP,...", conflicts_with = "ranks")]
     pub layouts: Option<String>,
     /// Arrival patterns in which no fix may be slower than the default: none, late-one (the last rank, or late-one@RANK), linear, random, or
@@ -56,6 +57,11 @@ pub struct Tune {
     /// the call takes, or a multiple of that, such as random:x2. All ranks together (none) are always measured.
     #[arg(long, help_heading = super::FIXES, value_name = "PATTERNS", value_delimiter = ',', default_value = "none,random")]
     pub arrival: Vec<String>,
+    /// Tune the machine of this allocation, or of --hostfile: as --layouts auto, with as many sizes and functions as --budget has room for, unless
+    /// --sizes, --functions, --guidelines or a mix of calls says which. Given again in further allocations, it goes on where it was. The plan is shown
+    /// first; --dry-run shows it alone.
+    #[arg(long, help_heading = super::JOB, conflicts_with_all = ["ranks", "layouts", "platform"])]
+    pub whole_machine: bool,
 }
 
 /// Kinds of fixes.

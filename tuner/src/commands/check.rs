@@ -1,7 +1,6 @@
 //! `kilter check`: verify and report, on one layout or on several, one after the other.
 
 use kilter_bench::budget::Budget;
-use kilter_bench::store::Store;
 use kilter_model::layout::Layout;
 use kilter_model::options::Options;
 use kilter_model::report::Report;
@@ -59,7 +58,7 @@ fn on_layouts(common: &Options, options: &[Options]) -> anyhow::Result<Status> {
     measuring::prepare_process()?;
     let found = options.iter().map(measuring::find);
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
-    let store = Store::open(&common.db)?;
+    let store = measuring::open_store(common)?;
     let turns = Turns::new(Budget::new(common.budget_seconds));
     let mut reports: Vec<(Layout, Report)> = Vec::new();
     for (own, found) in options.iter().zip(found) {

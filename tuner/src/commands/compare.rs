@@ -6,6 +6,7 @@ use kilter_report::compare::{Compared, export, html, text};
 
 use super::{Status, print};
 use crate::cli::{Compare, CompareFormat, Stage};
+use crate::options;
 
 pub(super) fn run(typed: &Compare) -> anyhow::Result<Status> {
     if let Some(tolerance) = typed.tolerance {
@@ -17,8 +18,11 @@ pub(super) fn run(typed: &Compare) -> anyhow::Result<Status> {
     let sides = std::iter::once(&typed.base)
         .chain(&typed.others)
         .enumerate()
-        .map(|(index, path)| Operand::load(path, index, typed.stage == Stage::Before))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|(index, path)| {
+            let path = options::database::of_run(path, typed.db.as_deref())?;
+            Ok(Operand::load(&path, index, typed.stage == Stage::Before)?)
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let compared = Compared::new(sides, typed.tolerance);
     if let Some(path) = &typed.html {
         std::fs::write(path, html::render(&compared)?)

@@ -6,6 +6,7 @@ use kilter_online::knowledge::{self, File};
 
 use super::Status;
 use crate::cli::Import;
+use crate::options;
 
 pub(super) fn run(typed: &Import) -> anyhow::Result<Status> {
     let files = knowledge::list(&typed.online)?;
@@ -28,7 +29,8 @@ pub(super) fn run(typed: &Import) -> anyhow::Result<Status> {
             }
         }
     }
-    let store = Store::open(&typed.db)?;
+    let db = options::database::found(typed.db.as_deref())?;
+    let store = Store::open(&db)?;
     store
         .record_learnt(&rows)
         .with_context(|| format!("nothing of `{}` was imported", typed.online.display()))?;
@@ -40,7 +42,7 @@ pub(super) fn run(typed: &Import) -> anyhow::Result<Status> {
     eprintln!(
         "kilter: {} implementations of {taken} {files} in `{}`, {settled} of them chosen instead of the library's own; `kilter query learnt` prints them",
         rows.len(),
-        typed.db.display()
+        db.display()
     );
     Ok(if refused > 0 { Status::Unfit } else { Status::Holds })
 }
@@ -104,11 +106,11 @@ mod tests {
         knowledge::merge(&online, &file).unwrap();
         let typed = Import {
             online: online.clone(),
-            db: directory.path().join("kilter.db"),
+            db: Some(directory.path().join("kilter.db")),
         };
         assert_eq!(run(&typed).unwrap(), Status::Holds);
         assert_eq!(run(&typed).unwrap(), Status::Holds, "once more");
-        let reader = Reader::open(&typed.db).unwrap();
+        let reader = Reader::open(&directory.path().join("kilter.db")).unwrap();
         let sql =
             "SELECT group_concat(implementation || ' ' || bytes || ' ' || ifnull(choice, '-'), ', ') FROM learnt_view";
         let rows: String = reader.connection().query_row(sql, [], |row| row.get(0)).unwrap();

@@ -87,7 +87,7 @@ pub(super) fn with_context<R>(
 ) -> anyhow::Result<Status> {
     prepare_process()?;
     let found = find(options)?;
-    let store = Store::open(&options.db)?;
+    let store = open_store(options)?;
     let context = begin(options, found, &store, command, further)?;
     let result = match work(&context) {
         Ok(result) => result,
@@ -96,6 +96,16 @@ pub(super) fn with_context<R>(
     context.jobs.heed_jobs();
     context.progress.finish();
     present(&context, result)
+}
+
+/// Opens the database, and says where it is unless it lies beside the reports.
+pub(super) fn open_store(options: &Options) -> anyhow::Result<Store> {
+    let store = Store::open(&options.db)?;
+    let is_beside = options.db.parent().is_some_and(|own| options.out.starts_with(own));
+    if !is_beside && !options.quiet {
+        eprintln!("kilter: samples are kept in `{}`", options.db.display());
+    }
+    Ok(store)
 }
 
 /// Prepares the whole process, once, before it launches anything.
@@ -174,7 +184,8 @@ pub(super) fn begin<'a>(
     }
     // The calls that are watched every night, or asked after, are no plan of guidelines.
     let follows_plan = command != guard::COMMAND && command != UNTIMED;
-    if follows_plan && !context.plan.subjects().is_empty() {
+    // The plan of a whole machine was shown as a whole.
+    if follows_plan && !options.goes_on && !context.plan.subjects().is_empty() {
         context.progress.note(&dry_run::estimate(options, &context.plan));
     }
     say_what_is_measured(&context);
@@ -298,7 +309,7 @@ pub(super) fn failed(jobs: &Jobs<'_>, error: anyhow::Error) -> anyhow::Result<St
 }
 
 /// Same as [`failed`] for several runs that worked together.
-pub(super) fn failed_together(contexts: &[Context<'_>], error: anyhow::Error) -> anyhow::Result<Status> {
+pub(super) fn failed_together(contexts: &[&Context<'_>], error: anyhow::Error) -> anyhow::Result<Status> {
     for context in contexts {
         context.progress.finish();
         forget_failure(&context.jobs.run, &error)?;

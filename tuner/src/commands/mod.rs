@@ -28,9 +28,11 @@ mod trace;
 mod traced;
 mod tune;
 mod tune_layouts;
+mod tune_loop;
 mod validate_statistics;
 mod verify_algorithms;
 mod which;
+pub(crate) mod whole_machine;
 
 use std::process::ExitCode;
 

@@ -7,9 +7,10 @@ use kilter_report::query::{Filter, Form, Layout, What, write};
 
 use super::Status;
 use crate::cli::{Queried, Query, QueryFormat};
+use crate::options;
 
 pub(super) fn run(typed: &Query) -> anyhow::Result<Status> {
-    let reader = Reader::open(&typed.db)?;
+    let reader = Reader::open(&options::database::found(typed.db.as_deref())?)?;
     let what = match typed.what {
         Queried::Runs => What::Runs,
         Queried::Launches => What::Launches,

@@ -21,7 +21,7 @@ pub(super) fn of(
 ) -> String {
     let ids: Vec<&str> = guidelines.iter().map(|guideline| guideline.id.as_str()).collect();
     let path = |path: &std::path::PathBuf| path.display().to_string();
-    json!({
+    let mut key = json!({
         "command": command,
         "method": METHOD,
         "further": further,
@@ -53,8 +53,17 @@ pub(super) fn of(
         "effect_floor": options.effect_floor,
         "test": options.test,
         "correction": options.correction,
-    })
-    .to_string()
+    });
+    if options.goes_on {
+        // Each allocation brings its own, and the layout says how many hosts there are.
+        key["budget_seconds"] = serde_json::Value::Null;
+        key["hostfile"] = serde_json::Value::Null;
+    }
+    // In a database that several directories share, a run belongs to one: its jobs write there, and others of the same command may run meanwhile.
+    if !options.db.parent().is_some_and(|own| options.out.starts_with(own)) {
+        key["out"] = path(&options.out).into();
+    }
+    key.to_string()
 }
 
 #[cfg(test)]
@@ -87,9 +96,39 @@ mod tests {
         ] {
             assert_ne!(usual, key(&format!("--mpirun /bin/true {other}")), "{other}");
         }
-        for same in ["--quiet", "--format json", "--out elsewhere"] {
+        for same in ["--quiet", "--format json"] {
             assert_eq!(usual, key(&format!("--mpirun /bin/true -n 2 {same}")), "{same}");
         }
+        let elsewhere = |db: &str| key(&format!("--mpirun /bin/true -n 2 --db {db} --out elsewhere"));
+        let here = |db: &str| key(&format!("--mpirun /bin/true -n 2 --db {db}"));
+        assert_eq!(
+            here("{out}/kilter.db"),
+            elsewhere("{out}/kilter.db"),
+            "a directory that was moved"
+        );
+        assert_ne!(here("/shared/kilter.db"), elsewhere("/shared/kilter.db"));
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_another_budget_in_each_allocation() {
+        let options = |budget: &str| {
+            let words = format!("kilter check --mpirun /bin/true -n 2 --budget {budget}");
+            let typed = Cli::try_parse_from(words.split_whitespace()).unwrap();
+            let Command::Check(typed) = typed.command else {
+                panic!("`{words}` is no check");
+            };
+            crate::options::measuring(typed.measure).unwrap()
+        };
+        let key = |budget: &str, goes_on| {
+            let options = Options {
+                goes_on,
+                ..options(budget)
+            };
+            of(&options, "check", &[], "4.1.4", &[])
+        };
+        assert_eq!(key("1h", true), key("600", true));
+        assert_ne!(key("1h", false), key("600", false));
+        assert_eq!(key("10m", false), key("600", false));
     }
 
     #[test]

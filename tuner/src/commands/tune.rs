@@ -1,40 +1,23 @@
 //! `kilter tune`: the whole loop.
 
-use kilter_model::options::TuneOptions;
-use kilter_search::context::Context;
-use kilter_tune::Tuned;
-use serde_json::json;
-
-use super::{Status, measuring, tune_layouts};
+use super::{Status, measuring, tune_layouts, tune_loop, whole_machine};
 use crate::reporting;
 use crate::{cli, options};
 
 pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
+    if let Some(asked) = options::whole_machine(&typed)? {
+        return whole_machine::run(typed, &asked);
+    }
     let options = options::tuning(typed)?;
     for line in &options.said {
         eprintln!("kilter: {line}");
     }
-    let contests: Vec<(&str, u64)> = options
-        .contests
-        .iter()
-        .map(|(collective, bytes)| (collective.name(), *bytes))
-        .collect();
-    let own = json!({
-        "parameters": options.parameters,
-        "mockups": options.mockups,
-        "algorithms": options.algorithms,
-        "rounds": options.rounds,
-        "contests": contests,
-        "targets": options.targets,
-        "model": options.model,
-        "limits": options.common.limits,
-    })
-    .to_string();
+    let own = tune_loop::key_of(&options);
     if !options.layouts.is_empty() {
         return tune_layouts::run(&options, own);
     }
     measuring::with_report(&options.common, "tune", &[own], |context| {
-        let tuned = tuned(context, &options)?;
+        let tuned = tune_loop::tuned(context, &options)?;
         Ok(reporting::of_tune(
             &context.jobs,
             &context.plan,
@@ -42,16 +25,4 @@ pub(super) fn run(typed: cli::Tune) -> anyhow::Result<Status> {
             &tuned,
         ))
     })
-}
-
-/// Runs the loop.
-pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
-    // Before anything is measured.
-    kilter_emit::check(&context.site)?;
-    // Into a simulated rank nothing can be loaded: what is not the library's own is compared with, and not deployed.
-    if (options.mockups || options.algorithms) && !context.site.library.launcher.is_simulator() {
-        // Rows are deployed only if the verifier has proven them.
-        context.jobs.programs.verifier()?;
-    }
-    kilter_tune::tune(context, options)
 }

@@ -5,7 +5,7 @@ use kilter_model::options::{OptionError, Options, absolute, wrong};
 
 use super::allocation::{self, Surroundings};
 use super::application::{self, Application};
-use super::{arrival, measuring_for};
+use super::{arrival, database, measuring_for};
 use crate::cli;
 
 /// Options of each layout, in a directory of its own.
@@ -143,7 +143,7 @@ fn of_layouts(
             ),
         ));
     }
-    let db = typed.job.db.clone().unwrap_or_else(|| typed.job.out.join("kilter.db"));
+    let db = database::place(typed.job.db.as_deref(), &absolute("--out", &typed.job.out)?)?;
     let each = layouts.iter().map(|layout| {
         let own = cli::Measure {
             ranks: Some(layout.ranks()),

@@ -1,6 +1,6 @@
 //! Slots of hosts outside of an allocation: as many ranks as launchers put there unless they are told to over-subscribe.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Processors of this host, each with a folder.
@@ -27,6 +27,19 @@ fn cores(processors: &Path) -> Option<usize> {
 /// Slots of each host of a host file that says them of every host, such as `node1 slots=4`; empty where it does not.
 pub(super) fn of_hostfile(file: &Path) -> Vec<usize> {
     std::fs::read_to_string(file).map_or_else(|_| Vec::new(), |text| told(&text))
+}
+
+/// Hosts of a host file, each with its slots where the file tells them, as `slots=4` or `:4`.
+pub(super) fn hosts(text: &str) -> BTreeMap<String, Option<usize>> {
+    let mut hosts = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let Some(first) = words.next() else { continue };
+        let (name, behind) = first.split_once(':').unwrap_or((first, ""));
+        let slots = words.find_map(|word| word.strip_prefix("slots=")).unwrap_or(behind);
+        hosts.insert(name.to_owned(), slots.parse().ok().filter(|slots| *slots > 0));
+    }
+    hosts
 }
 
 fn told(text: &str) -> Vec<usize> {

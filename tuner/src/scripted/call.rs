@@ -51,6 +51,8 @@ pub struct Call<'c> {
     pub bytes: u64,
     /// Ranks.
     pub ranks: usize,
+    /// Hosts on which they lie.
+    pub nodes: usize,
     /// The library's algorithm that is asked for, by its number; 0 where the library decides.
     pub algorithm: u64,
     /// Form of the call.

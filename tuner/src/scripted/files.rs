@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kilter_profile::{Profile, Table};
+use kilter_profile::{Placement, Profile, Table};
 
 use kilter_bench::launch::CommandSpec;
 use kilter_emit::components::ComponentRules;
@@ -59,6 +59,11 @@ impl InForce {
         found.read_words(&command.argv, library);
         found.read_files(library);
         found
+    }
+
+    /// Ranks that are put on a host before the next one.
+    pub(super) fn per_host(&self) -> usize {
+        self.per_host.unwrap_or(self.ranks).max(1)
     }
 
     fn read_words(&mut self, words: &[String], library: &Library) {
@@ -134,7 +139,8 @@ impl InForce {
         let file = self.environment.get("KILTER_PROFILE").filter(|_| preloaded);
         self.profile = file.and_then(|file| {
             let text = std::fs::read_to_string(Path::new(file)).ok()?;
-            Some(Table::compile(&Profile::parse_trusting(&text, file).ok()?, self.ranks))
+            let placement = Placement::of((0..self.ranks).map(|rank| rank / self.per_host()))?;
+            Some(Table::compile(&Profile::parse_trusting(&text, file).ok()?, &placement))
         });
     }
 }

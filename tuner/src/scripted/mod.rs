@@ -22,9 +22,11 @@ mod call;
 mod files;
 mod functions;
 mod library;
+mod machine;
 mod playing;
 mod site;
 
 pub use call::{Call, Settings};
 pub use library::ScriptedLibrary;
+pub use machine::Allocation;
 pub use site::{Run, Site};

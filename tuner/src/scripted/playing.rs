@@ -84,7 +84,7 @@ struct Playing {
 impl Playing {
     fn start(&self, header: &Header) -> Start {
         let ranks = self.in_force.ranks;
-        let per_host = self.in_force.per_host.unwrap_or(ranks).max(1);
+        let per_host = self.in_force.per_host();
         Start {
             library: format!("{}, scripted", self.description.reports.replace("1.", VERSION)),
             ranks,
@@ -207,6 +207,7 @@ impl Playing {
             collective,
             bytes,
             ranks: self.in_force.ranks,
+            nodes: self.in_force.ranks.div_ceil(self.in_force.per_host()),
             algorithm,
             form: Form::Blocking,
             item: &item.id,

@@ -125,7 +125,7 @@ impl Site {
             let tuned = tuned(context, &options)?;
             members.push(Member { layout, context, tuned });
         }
-        prove(&mut members, &self.emitted(), &turns)?;
+        prove(&mut members, &self.emitted(), &turns, None)?;
         let report = |member: &Member<'_, '_>| {
             reporting::of_tune(
                 &member.context.jobs,
@@ -207,7 +207,7 @@ impl Site {
         self.directory.join("out").join("emit")
     }
 
-    fn bench(&self) -> Scripted {
+    pub(super) fn bench(&self) -> Scripted {
         let script = Jobs {
             library: Rc::clone(&self.library),
             description: Rc::clone(&self.description),
@@ -223,17 +223,20 @@ impl Site {
     }
 
     /// Reads a command line, with four ranks and a seed where it says nothing of them.
-    fn typed(&self, command: &str, arguments: &[&str]) -> anyhow::Result<cli::Command> {
+    pub(super) fn typed(&self, command: &str, arguments: &[&str]) -> anyhow::Result<cli::Command> {
         let path = |name: &str| self.directory.join(name).display().to_string();
         let own = [
             "kilter".to_owned(),
             command.to_owned(),
             format!("--mpirun={}", path("bin/mpirun")),
             format!("--out={}", path("out")),
+            "--db={out}/kilter.db".to_owned(),
             "--quiet".to_owned(),
         ];
         let given = |option: &str| arguments.iter().any(|one| one.starts_with(option));
-        let is_said = |option: &str| given(option) || option == "--ranks" && (given("--layouts") || given("--profile"));
+        let is_said = |option: &str| {
+            given(option) || option == "--ranks" && ["--layouts", "--profile", "--whole-machine"].into_iter().any(given)
+        };
         let defaults = [("--ranks", "4"), ("--seed", "1")].into_iter();
         let defaults = defaults.filter(|(option, _)| !is_said(option));
         let defaults = defaults.map(|(option, value)| format!("{option}={value}"));
@@ -244,7 +247,7 @@ impl Site {
 
     /// Context with which a command begins, or that of the newest finished run of the same command if nothing can be
     /// measured.
-    fn context<'a>(
+    pub(super) fn context<'a>(
         &self,
         bench: Box<dyn Bench>,
         options: &'a Options,
@@ -322,7 +325,7 @@ impl Site {
 }
 
 /// The loop, after the checks that precede all measuring.
-fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
+pub(super) fn tuned(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tuned> {
     kilter_emit::check(&context.site)?;
     tune::tune(context, options)
 }

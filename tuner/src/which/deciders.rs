@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kilter_algorithms::Collective;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
+use kilter_profile::Placement;
 use kilter_search::proof::Forced;
 use kilter_search::target::Target;
 use kilter_which::answer::Decision;
@@ -23,6 +24,8 @@ pub(super) struct Known<'a> {
     pub(super) library: &'a Library,
     pub(super) ranks: usize,
     pub(super) hosts: usize,
+    /// How the ranks lie on them, if the job said so.
+    pub(super) placement: Option<Placement>,
     /// Parameters as the running library reports them.
     pub(super) variables: &'a BTreeMap<String, String>,
     pub(super) places: &'a Places<'a>,

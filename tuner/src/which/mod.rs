@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
 use kilter_model::config::library::{Algorithms, Library};
+use kilter_profile::Placement;
 use kilter_search::context::Context;
 use kilter_search::proof::{self, AsFound, Forced, Ran};
 use kilter_search::target::Target;
@@ -78,6 +79,7 @@ pub fn cells(context: &Context<'_>, asked: &[Asked]) -> anyhow::Result<Vec<Cell>
         library,
         ranks: context.site.options.ranks,
         hosts: hosts.len(),
+        placement: Placement::of(&found.start.hosts),
         variables: &found.start.variables,
         places: &places,
         dropin_calls: &found.dropin_calls,

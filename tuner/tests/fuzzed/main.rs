@@ -331,8 +331,27 @@ fn profiles() {
         ],
     });
     let text = serde_json::to_string_pretty(&profile).unwrap();
-    fuzz_text(&[text], |text| {
-        let _ = kilter_profile::Profile::parse_trusting(text, "fuzzed.json");
+    let today = serde_json::json!({
+        "version": 2,
+        "library": "Open MPI v4.1.4",
+        "plugins": ["lib/libkilter_collectives.so"],
+        "order": "first",
+        "rules": [
+            {"collective": "reduce", "communicators": {"ranks": {"min": 8, "max": 16}, "nodes": {"min": 2}, "ranks_per_node": {"min": 2, "max": 2}},
+             "min_bytes": 0, "max_bytes": 4095, "implementation": "reduce.ring"},
+            {"collective": "bcast", "communicators": {}, "min_bytes": 4096, "max_bytes": 18446744073709551615_u64, "implementation": "bcast.binomial"},
+        ],
+    });
+    let today = serde_json::to_string_pretty(&today).unwrap();
+    fuzz_text(&[text, today], |text| {
+        if let Ok(profile) = kilter_profile::Profile::parse_trusting(text, "fuzzed.json") {
+            for rule in &profile.rules {
+                assert!(!rule.communicators.sizes().is_empty(), "{text}");
+                let placement = rule.communicators.smallest().unwrap();
+                let table = kilter_profile::Table::compile(&profile, &placement);
+                assert!(table.has(rule.collective().unwrap()), "{text}");
+            }
+        }
         let _ = kilter_profile::Profile::read(text, "fuzzed.json");
     });
 }

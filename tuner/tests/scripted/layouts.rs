@@ -32,6 +32,44 @@ fn what_mends_one_layout_is_written_for_its_ranks_alone() {
     );
 }
 
+/// Four ranks on four hosts and four on two have the drop-in run what is best for each: the profile tells them apart, and each is proven on it.
+#[test]
+fn layouts_of_as_many_ranks_get_rules_of_their_own() {
+    let on =
+        |nodes: usize| move |call: &Call<'_>, usual: f64| if call.nodes == nodes { 0.5 * usual } else { 8.0 * usual };
+    let library = ScriptedLibrary::new()
+        .cost(
+            "reduce",
+            |call, usual| if call.bytes == 4096 { 4.0 * usual } else { usual },
+        )
+        .row("reduce.binomial", on(4))
+        .row("reduce.ring", on(2));
+    let (_directory, site) = site(library);
+    let arguments = [
+        "--guidelines=GL8",
+        "--sizes=4096",
+        "--layouts=4x1,2x2",
+        "--only=algorithms",
+    ];
+    let (reports, _) = site.tune_layouts(&arguments).unwrap();
+    let mended = (Outcome::Violated, Some(Outcome::Holds));
+    assert_eq!(verdicts(&reports), [mended, mended], "{:#?}", reports[0].warnings);
+    let profile = site.emitted().join("kilter-profile.json");
+    let profile = kilter_profile::Profile::parse(&std::fs::read_to_string(profile).unwrap(), "p.json").unwrap();
+    let rules = profile.rules.iter();
+    let rules: Vec<String> = rules
+        .map(|rule| format!("{}: {}", rule.communicators, rule.implementation))
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            "4 ranks on 2 nodes with 2 each: reduce.ring",
+            "4 ranks on 4 nodes with 1 each: reduce.binomial"
+        ]
+    );
+    assert!(profile.order.is_none());
+}
+
 fn verdicts(reports: &[kilter_model::report::Report]) -> Vec<(Outcome, Option<Outcome>)> {
     let of = |report: &kilter_model::report::Report| {
         let cell = &report.cells[0];

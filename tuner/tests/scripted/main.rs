@@ -14,6 +14,7 @@ mod gates;
 mod guard;
 mod layouts;
 mod limits;
+mod machine;
 mod mix;
 mod noise;
 mod other_load;

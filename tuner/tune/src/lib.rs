@@ -24,6 +24,7 @@ mod apart;
 mod deploying;
 mod following;
 pub mod layouts;
+pub mod machine;
 mod searching;
 mod spoilt;
 mod taking_back;

@@ -5,8 +5,7 @@
 //! successor can take over what the worker wrote but the killed tuner did not read, each line exactly once.
 //!
 //! The journal is a rollback journal, not a write-ahead log: write-ahead logs need shared memory and fail on network file
-//! systems. There is one writer, kept by an advisory lock on a file beside the database (never on the database itself: closing
-//! a second descriptor of it would drop SQLite's own locks).
+//! systems. Several processes may write, each transaction alone, but a run is measured by one of them ([`lock`]).
 
 mod allocation;
 mod blob;
@@ -22,6 +21,7 @@ mod quarantined;
 mod read;
 mod run;
 mod schema;
+mod shared;
 mod taken_over;
 mod verdicts;
 mod verified;
@@ -43,15 +43,15 @@ pub use schema::SCHEMA_VERSION;
 pub use taken_over::TakenOver;
 pub use verified::{Verified, VerifiedResult};
 
-/// Time that SQLite waits for a reader that holds the file.
+/// Time that SQLite waits for a reader or another writer that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Errors of the database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another kilter writes to it.
+    /// Another kilter has it alone: it migrates the tables, or is of a version that shares it with nobody.
     #[error(
-        "`{}` is in use by another kilter ({holder}); wait until it ends, or give another file with `--db` (lock file `{}`)",
+        "`{}` is in use by another kilter ({holder}), which has it alone; wait until it ends, or give another file with `--db` (lock file `{}`)",
         path.display(), lock.display()
     )]
     InUse {
@@ -61,6 +61,44 @@ pub enum StoreError {
         lock: PathBuf,
         /// The lock file's description of the holder.
         holder: String,
+    },
+    /// Another kilter measures the same run.
+    #[error(
+        "run {run} of `{}`, which this command would resume, is measured by another kilter ({holder}); wait until it ends, or begin another run \
+         with `--fresh` and an `--out` of its own",
+        path.display()
+    )]
+    RunInUse {
+        /// The database.
+        path: PathBuf,
+        /// The run.
+        run: i64,
+        /// The process that measures it.
+        holder: String,
+    },
+    /// The file system has no locks.
+    #[error(
+        "`{}` cannot be locked ({errno}): its file system has no locks, without which two commands would spoil each other's samples; NFS 4 has them, \
+         and Lustre where it is mounted with `-o flock`; give a file elsewhere with `--db`",
+        path.display()
+    )]
+    NoLocks {
+        /// The lock file.
+        path: PathBuf,
+        /// The system's answer.
+        errno: nix::errno::Errno,
+    },
+    /// The file belongs to somebody who keeps it from others.
+    #[error(
+        "`{}` may not be written ({owner}); its owner lets a group write by `chmod g+w` on it and the files `kilter.db.*` beside it, or give another \
+         file with `--db`",
+        path.display()
+    )]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// Its owner, group and mode.
+        owner: String,
     },
     /// The database is missing.
     #[error("there is no database `{}`; `kilter check` and `kilter tune` make one, `--db` names another", path.display())]
@@ -128,6 +166,7 @@ struct Inner {
     connection: Connection,
     /// Unique for each opening. It tells our own unfinished launches from those of a killed predecessor.
     instance: String,
+    runs: lock::RunLocks,
     _lock: lock::WriterLock,
 }
 
@@ -150,8 +189,8 @@ impl Inner {
 }
 
 impl Store {
-    /// Opens the database as its only writer, creating or migrating it as needed; missing directories are created.
-    /// Errors are another writer, and a file that is not kilter's or is newer than this kilter.
+    /// Opens the database to write, beside others who do, creating or migrating it as needed; missing directories are created.
+    /// Errors are a file that another one has alone, that this user may not write, or that is not kilter's or newer than this kilter.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             std::fs::create_dir_all(directory).map_err(|source| StoreError::Io {
@@ -159,12 +198,15 @@ impl Store {
                 source,
             })?;
         }
-        let lock = lock::WriterLock::take(path)?;
-        let connection = schema::open(path)?;
+        let mut lock = lock::WriterLock::take(path)?;
+        shared::prepare(path)?;
+        let connection = schema::open(path, &mut lock)?;
+        lock.share()?;
         let inner = Inner {
             path: path.to_path_buf(),
             connection,
             instance: unique(),
+            runs: lock::RunLocks::open(path)?,
             _lock: lock,
         };
         Ok(Store { inner: Rc::new(inner) })
@@ -188,10 +230,16 @@ impl Store {
         library: &str,
         ranks: usize,
     ) -> Result<Run, StoreError> {
-        match Run::resume(&self.inner, fingerprint)? {
-            Some(run) => Ok(run),
-            None => self.begin_anew(fingerprint, seed_if_new, command_line, library, ranks),
-        }
+        let context = || self.inner.context("begin a run");
+        // As a whole: of two commands that begin at once, the second one finds the run of the first.
+        let transaction = self.inner.connection.unchecked_transaction().map_err(context())?;
+        let run = match Run::resume(&self.inner, fingerprint)? {
+            Some(run) => run,
+            None => Run::begin(&self.inner, fingerprint, seed_if_new, command_line, library, ranks)?,
+        };
+        self.inner.runs.hold(run.id)?;
+        transaction.commit().map_err(context())?;
+        Ok(run)
     }
 
     /// The newest run with this fingerprint, finished or not, for a replay; `None` if there is none.
@@ -208,7 +256,9 @@ impl Store {
         library: &str,
         ranks: usize,
     ) -> Result<Run, StoreError> {
-        Run::begin(&self.inner, fingerprint, seed, command_line, library, ranks)
+        let run = Run::begin(&self.inner, fingerprint, seed, command_line, library, ranks)?;
+        self.inner.runs.hold(run.id)?;
+        Ok(run)
     }
 }
 

@@ -94,6 +94,7 @@ impl Run {
             .connection
             .change("UPDATE runs SET finished = ?2 WHERE id = ?1", params![self.id, now()])
             .map_err(self.store.context("finish the run"))?;
+        self.store.runs.release(self.id);
         Ok(())
     }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::cached::STATEMENTS;
-use super::{BUSY_TIMEOUT, StoreError, compact};
+use super::{BUSY_TIMEOUT, StoreError, compact, lock};
 
 /// Marks the file as ours (`PRAGMA application_id`): "Kltr".
 const APPLICATION_ID: i64 = 0x4b6c_7472;
@@ -68,8 +68,8 @@ struct Migration {
     then: fn(&Transaction<'_>) -> Result<(), rusqlite::Error>,
 }
 
-/// Opens the database and migrates it.
-pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+/// Opens the database and migrates it, for which nobody else may have it open.
+pub(super) fn open(path: &Path, lock: &mut lock::WriterLock) -> Result<Connection, StoreError> {
     let error = |action| {
         move |source| StoreError::Sqlite {
             path: path.to_path_buf(),
@@ -82,6 +82,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         .busy_timeout(BUSY_TIMEOUT)
         .map_err(error("set the busy timeout"))?;
     let version = version_of(&connection, path)?;
+    if version < SCHEMA_VERSION && !lock.is_alone() {
+        return Err(lock.in_use(path));
+    }
+    // A transaction that reads first could not wait for another writer behind that.
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
     // Setting the mode answers with the mode that is now in force.
     connection
         .pragma_update_and_check(None, "journal_mode", "TRUNCATE", |_| Ok(()))

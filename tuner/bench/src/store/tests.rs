@@ -15,21 +15,34 @@ fn setup() -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
+/// Two commands of one site at once: each has its run, none waits for the other's end.
 #[test]
-fn a_second_writer_is_refused_by_name_until_the_first_is_gone() {
+fn several_write_at_once_and_a_run_has_one_of_them() {
     let (_directory, path) = setup();
-    let store = Store::open(&path).unwrap();
-    let run = begin(&store, "f");
-    drop(store);
-    // A run keeps the database open.
-    let message = Store::open(&path).unwrap_err().to_string();
-    assert!(message.contains("in use by another kilter"), "{message}");
+    let (first, second) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+    let run = begin(&first, "f");
+    let message = second
+        .begin_or_resume("f", 1, "kilter check", "library", 2)
+        .unwrap_err()
+        .to_string();
     assert!(
-        message.contains(&format!("process {}", std::process::id())) && message.contains("--db"),
+        message.contains(&format!("process {}", std::process::id())) && message.contains("--fresh"),
         "{message}"
     );
-    drop(run);
-    Store::open(&path).unwrap();
+    let other = begin(&second, "g");
+    assert_ne!(run.id, other.id);
+    let paths = LaunchPaths {
+        plan: "plan".into(),
+        report: "report".into(),
+        log: "log".into(),
+    };
+    let launches: Vec<i64> = (1..4)
+        .flat_map(|attempt| [&run, &other].map(|run| run.begin_launch("key", attempt, "mpirun", &paths).unwrap().id))
+        .collect();
+    assert!(launches.is_sorted() && launches.len() == 6, "{launches:?}");
+    assert_eq!((run.launch_count().unwrap(), other.launch_count().unwrap()), (3, 3));
+    drop((run, first));
+    assert!(begin(&second, "f").resumed, "its process is gone");
 }
 
 #[test]

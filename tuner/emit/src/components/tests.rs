@@ -12,7 +12,7 @@ fn components(version: &str) -> Components {
 /// Broadcast of 64 KiB to 1 MiB on eight ranks is handed on.
 fn bcast() -> ComponentRules {
     let mut rules = ComponentRules::default();
-    rules.add(7, 8, (65536, 1_048_576), "tuned", "han");
+    rules.add(7, (8, 8), (65536, 1_048_576), "tuned", "han");
     rules
 }
 
@@ -35,7 +35,7 @@ fn what_is_written_reads_back_in_every_release() {
 #[test]
 fn only_the_tuned_communicator_and_sizes_are_handed_on() {
     let mut rules = bcast();
-    rules.add(7, 8, (2_097_152, u64::MAX), "tuned", "han");
+    rules.add(7, (8, 8), (2_097_152, u64::MAX), "tuned", "han");
     let to = |ranks, bytes| rules.lookup(7, ranks, bytes).unwrap().component.as_str();
     for (ranks, bytes, component) in [
         (8, 65535, "han"),

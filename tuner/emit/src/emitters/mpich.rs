@@ -1,6 +1,6 @@
 //! MPICH 4: environment of control variables, selection file, profile; and the launch that uses them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
@@ -47,10 +47,7 @@ impl Emitter for Mpich {
         }
         if !all_tuned.is_empty() {
             let own = own(installation)?;
-            let mut tree = own.tree.clone();
-            for (part, tuned) in &all_tuned {
-                tree = selection(installation, tree, &own, part, tuned)?;
-            }
+            let tree = selection(installation, &own, &all_tuned)?;
             ensure!(
                 Tree::parse(&tree.to_text())? == tree,
                 "the selection file does not read back as it was written; please report this"
@@ -160,39 +157,95 @@ fn algorithms_of<'a>(installation: &'a Installation<'_>, collective: Collective)
         .with_context(|| format!("{} has no algorithms for {collective}", installation.library.name))
 }
 
-/// A selection with the choices for one communicator size put in. A collective that must not be switched on size gets one rule for
-/// all sizes.
+/// The library's selection with the choices of all parts put in. It knows the number of ranks and not how these lie.
 fn selection(
     installation: &Installation<'_>,
-    mut tree: Tree,
     own: &OwnSelection,
-    part: &Part<'_>,
-    tuned: &Chosen<'_>,
+    parts: &[(&Part<'_>, Chosen<'_>)],
 ) -> anyhow::Result<Tree> {
-    let ranks = part.ranks as u64;
-    for (collective, choices) in tuned {
-        let algorithms = algorithms_of(installation, *collective)?;
-        let volumes = part.volumes_of(*collective);
+    let mut tree = own.tree.clone();
+    let collectives: BTreeSet<Collective> = parts.iter().flat_map(|(_, tuned)| tuned.keys().copied()).collect();
+    for collective in collectives {
+        let algorithms = algorithms_of(installation, collective)?;
         let test = algorithms.size_test.as_deref();
-        let rule = |(bytes, choice): &(u64, &AlgorithmChoice)| -> anyhow::Result<SizeRule> {
-            Ok(SizeRule {
-                range: if test.is_some() {
-                    range::around(&volumes, *bytes)
-                } else {
-                    (0, u64::MAX)
-                },
-                algorithm: c_name(own, *collective, &choice.name)?,
-                parameters: choice.selection.clone(),
-                guards: selection_guard::of(*collective, &choice.name),
-            })
-        };
-        let rules: Vec<SizeRule> = match test {
-            Some(_) => choices.iter().map(rule).collect::<anyhow::Result<_>>()?,
-            None => choices.last().map(rule).transpose()?.into_iter().collect(),
-        };
-        tree = tree.with_rules(collective.name(), ranks, test, &rules)?;
+        let mut of_parts = Vec::new();
+        for (part, tuned) in parts {
+            if let Some(choices) = tuned.get(&collective) {
+                of_parts.push((part.sizes(), size_rules(own, part, collective, (test, choices))?));
+            }
+        }
+        let sizes = by_size(&of_parts);
+        let sizes: Vec<_> = sizes.iter().map(|(ranks, rules)| (*ranks, rules.as_slice())).collect();
+        tree = tree.with_sizes(collective.name(), test, &sizes)?;
     }
     Ok(tree)
+}
+
+/// The rules of a part for a collective. One that must not be switched on message size gets one rule for all sizes.
+fn size_rules(
+    own: &OwnSelection,
+    part: &Part<'_>,
+    collective: Collective,
+    (test, choices): (Option<&str>, &[(u64, &AlgorithmChoice)]),
+) -> anyhow::Result<Vec<SizeRule>> {
+    let volumes = part.volumes_of(collective);
+    let rule = |(bytes, choice): &(u64, &AlgorithmChoice)| -> anyhow::Result<SizeRule> {
+        Ok(SizeRule {
+            range: if test.is_some() {
+                range::around(&volumes, *bytes)
+            } else {
+                (0, u64::MAX)
+            },
+            algorithm: c_name(own, collective, &choice.name)?,
+            parameters: choice.selection.clone(),
+            guards: selection_guard::of(collective, &choice.name),
+        })
+    };
+    match test {
+        Some(_) => choices.iter().map(rule).collect(),
+        None => Ok(choices.last().map(rule).transpose()?.into_iter().collect()),
+    }
+}
+
+/// A range of numbers of ranks, or of bytes, from the first to the last.
+type Range = (u64, u64);
+
+/// The rules for each range of numbers of ranks on which they are the same, ascending. Of rules that meet, those of the first part hold.
+fn by_size(parts: &[(Vec<Range>, Vec<SizeRule>)]) -> Vec<(Range, Vec<SizeRule>)> {
+    let all = || parts.iter().flat_map(|(sizes, _)| sizes);
+    let starts: BTreeSet<u64> = all().flat_map(|(first, last)| [*first, last + 1]).collect();
+    let ends = starts.iter().skip(1).map(|next| next - 1);
+    let mut found = Vec::new();
+    for (first, last) in starts.iter().copied().zip(ends) {
+        let mut rules: Vec<SizeRule> = Vec::new();
+        let has = |sizes: &[Range]| sizes.iter().any(|(from, to)| (*from..=*to).contains(&first));
+        for rule in parts
+            .iter()
+            .filter(|(sizes, _)| has(sizes))
+            .flat_map(|(_, rules)| rules)
+        {
+            let taken: Vec<Range> = rules.iter().map(|rule| rule.range).collect();
+            let free = free(rule.range, &taken).into_iter();
+            rules.extend(free.map(|range| SizeRule { range, ..rule.clone() }));
+        }
+        rules.sort_by_key(|rule| rule.range);
+        if !rules.is_empty() {
+            found.push(((first, last), rules));
+        }
+    }
+    found
+}
+
+/// What of a range none of the others takes.
+fn free(range: Range, taken: &[Range]) -> Vec<Range> {
+    taken.iter().fold(vec![range], |free, (low, high)| {
+        let left = free.into_iter().flat_map(|(from, to)| {
+            let before = low.checked_sub(1).map(|end| (from, to.min(end)));
+            let behind = high.checked_add(1).map(|start| (from.max(start), to));
+            [before, behind]
+        });
+        left.flatten().filter(|(from, to)| from <= to).collect()
+    })
 }
 
 /// The library's name for an algorithm: those that take all kinds of communicators are called otherwise.
@@ -259,6 +312,33 @@ mod tests {
             error.contains("neither `MPIR_Gatherv_intra_binomial`") && error.contains("MPIR_Gatherv_allcomm_nb"),
             "{error}"
         );
+    }
+
+    /// A range around what was measured gives way to it, and ends where it was told to.
+    #[test]
+    fn of_parts_that_meet_the_first_holds() {
+        let rule = |range, algorithm: &str| SizeRule {
+            range,
+            algorithm: algorithm.to_owned(),
+            parameters: Vec::new(),
+            guards: Vec::new(),
+        };
+        let measured = (vec![(8, 8)], vec![rule((10, 19), "measured")]);
+        let around = (vec![(4, 8), (16, 16)], vec![rule((0, u64::MAX), "around")]);
+        let sizes = by_size(&[measured, around]);
+        let text = |(ranks, rules): &(Range, Vec<SizeRule>)| {
+            let rules: Vec<String> = rules
+                .iter()
+                .map(|rule| format!("{:?} {}", rule.range, rule.algorithm))
+                .collect();
+            format!("{ranks:?}: {}", rules.join(", "))
+        };
+        insta::assert_snapshot!(sizes.iter().map(text).collect::<Vec<_>>().join("\n"), @r"
+        (4, 7): (0, 18446744073709551615) around
+        (8, 8): (0, 9) around, (10, 19) measured, (20, 18446744073709551615) around
+        (16, 16): (0, 18446744073709551615) around
+        ");
+        assert_eq!(free((0, 9), &[(0, 4), (3, u64::MAX)]), []);
     }
 
     #[test]

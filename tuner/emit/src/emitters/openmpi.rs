@@ -120,10 +120,11 @@ impl Emitter for OpenMpi {
     }
 }
 
-/// The rules, fenced by communicator size, and their file's text.
+/// The rules, fenced by communicator size, and their file's text. They know the number of ranks and not how these lie.
 fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules, String)> {
     let mut rules = Rules::default();
-    for part in &decisions.parts {
+    // Of parts that meet, the first one holds.
+    for part in decisions.parts.iter().rev() {
         add(&mut rules, library, part)?;
     }
     let form = library.rules_file.form;
@@ -135,8 +136,8 @@ fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules,
     Ok((rules, text))
 }
 
-/// The rules for one communicator size. A collective that must not be switched on size gets one rule for all sizes: the choice of its
-/// worst cell.
+/// The rules of a part, for each size of its communicators. A collective that must not be switched on size gets one rule for all sizes: the
+/// choice of its worst cell.
 fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
     let none = |collective: Collective| format!("{} has no rules for {collective}", library.name);
     let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
@@ -152,16 +153,21 @@ fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<
             choices.push((*bytes, choice(row, &of_rules)?));
         }
     }
-    let ranks = part.ranks as u64;
+    let sizes = part.sizes();
     for (collective, choices) in by_collective {
         let entry = library.rules_entry(collective).with_context(|| none(collective))?;
-        if entry.size_switch {
-            let volumes = part.volumes_of(collective);
-            for (bytes, choice) in choices {
-                rules.add(entry.id, ranks, range::around(&volumes, bytes), choice);
+        let volumes = part.volumes_of(collective);
+        let ranged: Vec<((u64, u64), Choice)> = if entry.size_switch {
+            let around = |(bytes, choice)| (range::around(&volumes, bytes), choice);
+            choices.into_iter().map(around).collect()
+        } else {
+            let worst = choices.last().map(|(_, choice)| ((0, u64::MAX), *choice));
+            worst.into_iter().collect()
+        };
+        for ranks in &sizes {
+            for (bytes, choice) in &ranged {
+                rules.add_between(entry.id, *ranks, *bytes, *choice);
             }
-        } else if let Some((_, choice)) = choices.last() {
-            rules.add(entry.id, ranks, (0, u64::MAX), *choice);
         }
     }
     Ok(())
@@ -341,6 +347,7 @@ mod tests {
             let decisions = Decisions {
                 assignments: &[],
                 parts: vec![Part {
+                    communicators: kilter_profile::Communicators::of_ranks(4),
                     ranks: 4,
                     selections,
                     volumes: &volumes,

@@ -76,6 +76,7 @@ fn with_assignment(
     let decisions = Decisions {
         assignments: &assignments,
         parts: vec![Part {
+            communicators: kilter_profile::Communicators::of_ranks(2),
             ranks: 2,
             selections,
             volumes: &volumes,

@@ -51,6 +51,29 @@ fn adjacent_ranges_do_not_cut_each_other() {
     );
 }
 
+/// The library takes the rules of the next smaller size: behind the end of a range stands a row that has what was there before.
+#[test]
+fn a_range_of_sizes_ends_where_it_was_told_to() {
+    let other = Choice { algorithm: 3, ..CHOICE };
+    let mut rules = Rules::default();
+    rules.add_between(7, (4, 16), (0, u64::MAX), CHOICE);
+    rules.add(7, 8, (10, 99), other);
+    rules.add_between(7, (20, i32::MAX as u64), (100, 200), other);
+    for form in [RulesForm::Numbers, RulesForm::Json] {
+        let rules = Rules::read(&rules.write(form).unwrap(), form).unwrap();
+        for ranks in [1, 3, 4, 7, 8, 9, 16, 17, 19, 20, 4096] {
+            for bytes in [0, 9, 10, 99, 100, 200, 201] {
+                let expected = match (ranks, bytes) {
+                    (8, 10..=99) | (20.., 100..=200) => other,
+                    (4..=16, _) => CHOICE,
+                    _ => Choice::default(),
+                };
+                assert_eq!(rules.lookup(7, ranks, bytes), expected, "{ranks} ranks, {bytes} bytes");
+            }
+        }
+    }
+}
+
 /// The fence of one number of ranks is where the next one begins, in whatever order they come.
 #[test]
 fn rules_for_several_numbers_of_ranks_stand_side_by_side() {

@@ -107,6 +107,35 @@ fn a_rule_holds_for_its_ranks_and_sizes_and_nothing_else() {
     assert_eq!(parameters.0[0].0, "k=4");
 }
 
+/// A range of numbers of ranks begins and ends where it was told to, and within it other calls keep what the library has for each number.
+#[test]
+fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
+    let rules = [rule((1000, 2000), "one", &[])];
+    let other = [rule((0, 10), "two", &[])];
+    let sizes = [((6, 9), &rules[..]), ((12, 12), &other[..])];
+    let before = base();
+    let tree = before.with_sizes("reduce", Some("avg_msg_size"), &sizes).unwrap();
+    for ranks in 1..=17 {
+        for bytes in [0, 10, 11, 999, 1000, 2000, 2001, 4000] {
+            for parent in [false, true] {
+                let call = Call {
+                    parent,
+                    ..reduce(ranks, bytes)
+                };
+                let expected = match (ranks, bytes) {
+                    (6..=9, 1000..=2000) => Some("algorithm=one"),
+                    (12, 0..=10) => Some("algorithm=two"),
+                    _ => name(&before, &call),
+                };
+                assert_eq!(name(&tree, &call), expected, "{ranks} ranks, {bytes} bytes");
+            }
+        }
+    }
+    let crossed = [((6, 9), &rules[..]), ((9, 12), &other[..])];
+    let error = base().with_sizes("reduce", Some("avg_msg_size"), &crossed).unwrap_err();
+    assert_eq!(error, RuleError::Ranks(9, 12));
+}
+
 #[test]
 fn calls_that_an_algorithm_cannot_carry_out_keep_the_librarys_choice() {
     let rules = [rule((0, u64::MAX), "new", &[COMMUTATIVE, ENOUGH])];

@@ -28,7 +28,7 @@ pub struct Operand {
 #[derive(Debug, thiserror::Error)]
 pub enum OperandError {
     /// No such file, or unreadable.
-    #[error("`{}`: {source}; allowed: a report.json, a database such as kilter-out/kilter.db, or DATABASE:RUN", path.display())]
+    #[error("`{}`: {source}; allowed: a report.json, a database such as kilter.db, DATABASE:RUN, or :RUN", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -119,7 +119,11 @@ impl Operand {
     }
 }
 
-fn read(typed: &Path) -> Result<Report, OperandError> {
+/// The report of `FILE` or `DATABASE:RUN`.
+///
+/// # Errors
+/// Whatever keeps it from being read, with what is allowed.
+pub fn read(typed: &Path) -> Result<Report, OperandError> {
     let (path, run) = if typed.exists() {
         (typed.to_path_buf(), None)
     } else {

@@ -1,6 +1,6 @@
 //! A rule of the drop-in's profile. It has decided only if the drop-in counts calls of what it names.
 
-use kilter_profile::Profile;
+use kilter_profile::{Placement, Profile};
 use kilter_search::target::Target;
 use kilter_which::answer::Decision;
 
@@ -17,9 +17,11 @@ pub(super) fn decision(known: &Known<'_>, target: &Target) -> Option<(Decision, 
     let file = known.places.variable(PROFILE)?;
     let text = std::fs::read_to_string(&file).ok()?;
     let profile = Profile::read(&text, &file).ok()?;
+    // A job that does not say where its ranks are can only be on one host.
+    let placement = known.placement.unwrap_or(Placement::even(1, known.ranks));
     let (number, rule) = profile.rules.iter().enumerate().find(|(_, rule)| {
         rule.collective == target.function
-            && rule.ranks == known.ranks
+            && rule.communicators.contains(&placement)
             && (rule.min_bytes..=rule.max_bytes).contains(&target.bytes())
     })?;
     known

@@ -1,10 +1,12 @@
 //! Merges the decisions of several layouts into one set. Pure.
 //!
-//! A selection is fenced by the size of the communicator, so layouts with different numbers of ranks do not meet. A setting of the whole launch
-//! acts on all layouts, and a selection on all layouts with its number of ranks (16x1 and 8x2). The rule:
+//! What the drop-in runs is fenced by the layout, so that layouts do not meet. An algorithm of the library's own is fenced by the size of the
+//! communicator, and acts on all layouts with that number of ranks (16x1 and 8x2), but for those in which the drop-in takes the call over. A
+//! setting of the whole launch acts on all layouts. The rule:
 //!
 //! * Layouts that chose different values do not get either.
-//! * A selection for a number of ranks that several layouts have is taken where all of them chose it.
+//! * An algorithm of the library for a number of ranks that several layouts have is taken where no other of them makes the call by another
+//!   one of the library's.
 //! * A setting of the launch that only some layouts chose is taken as long as no other layout gets slower by it ([`Extent::Any`]); once one
 //!   does, only what every layout chose is taken ([`Extent::Every`]).
 //! * Of a selection and the setting that it needs neither is taken without the other.
@@ -44,8 +46,10 @@ pub enum Extent {
 pub struct Merged {
     /// Settings of every launch.
     pub assignments: Vec<Assignment>,
-    /// Selections by number of ranks; every layout has an entry.
-    pub selections: BTreeMap<usize, Selections>,
+    /// Selections by layout; every layout has an entry.
+    pub selections: BTreeMap<Layout, Selections>,
+    /// Confirmed predictions for layouts that were not measured.
+    pub predicted: BTreeMap<Layout, Selections>,
     /// Parts that were left out.
     pub left_out: Vec<LeftOut>,
 }
@@ -75,13 +79,44 @@ impl LeftOut {
 }
 
 impl Merged {
+    /// A name of these decisions: proofs of others are no answer for them, also where further layouts came in between.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let settings = self.assignments.iter().map(|one| format!("{}={}", one.name, one.value));
+        let all = self.selections.iter().chain(&self.predicted);
+        let selections = all.flat_map(|(on, selections)| {
+            selections.iter().map(move |(cell, selection)| {
+                format!("{on} {} {:?}", name_at(*cell, selection), selection.parameters())
+            })
+        });
+        // Fowler, Noll and Vo's hash, which stays the same from release to release.
+        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let bytes = settings.chain(selections).flat_map(|text| (text + "\n").into_bytes());
+        format!("{:08x}", bytes.fold(0xcbf2_9ce4_8422_2325, hash) >> 32)
+    }
+
     /// The deployment in force in a layout.
     #[must_use]
     pub fn deployment(&self, layout: Layout) -> Deployment {
         Deployment {
             assignments: self.assignments.clone(),
-            selections: self.selections.get(&layout.ranks()).cloned().unwrap_or_default(),
+            selections: self.selections.get(&layout).cloned().unwrap_or_default(),
         }
+    }
+
+    /// Takes a selection out of a layout, and one of the library's out of all layouts on which it acts. The selection, with the layouts that
+    /// had it.
+    fn take(&mut self, layout: Layout, cell: Cell) -> Option<(Selection, Vec<Layout>)> {
+        let selection = self.selections.get(&layout)?.get(&cell)?.clone();
+        let mut had = Vec::new();
+        for (other, own) in &mut self.selections {
+            let is_shared = is_of_library(&selection) && other.ranks() == layout.ranks();
+            if (*other == layout || is_shared) && own.get(&cell) == Some(&selection) {
+                own.remove(&cell);
+                had.push(*other);
+            }
+        }
+        Some((selection, had))
     }
 
     /// Takes out what slows subjects of layouts, each with a note of how much, and what acts only together with that. Returns what was taken out; it
@@ -100,20 +135,18 @@ impl Merged {
                 .to_blame(subject, &Deployment::default(), library)
             {
                 Some(cell) => {
-                    let own = self.selections.get_mut(&layout.ranks());
-                    let Some(selection) = own.and_then(|own| own.remove(&cell)) else {
+                    let Some((selection, had)) = self.take(*layout, cell) else {
                         continue;
                     };
-                    let as_many = chosen.iter().filter(|one| one.layout.ranks() == layout.ranks());
+                    for layout in &had {
+                        let own = gone.selections.entry(*layout).or_default();
+                        own.insert(cell, selection.clone());
+                    }
                     self.left_out.push(LeftOut {
                         what: name_at(cell, &selection),
-                        chosen_by: as_many.map(|one| one.layout).collect(),
+                        chosen_by: had,
                         because,
                     });
-                    gone.selections
-                        .entry(layout.ranks())
-                        .or_default()
-                        .insert(cell, selection);
                 }
                 None => {
                     let touches = |one: &Assignment| Deployment::of(one.clone()).touches(subject, library);
@@ -126,8 +159,43 @@ impl Merged {
                 }
             }
         }
+        for (layout, cell, selection) in self.uncovered() {
+            gone.selections.entry(layout).or_default().insert(cell, selection);
+        }
         if !gone.is_empty() {
             halves(self, chosen);
+        }
+        gone
+    }
+
+    /// Takes out algorithms of the library that would act on a layout which makes the call otherwise no longer, and was not measured with them.
+    fn uncovered(&mut self) -> Vec<(Layout, Cell, Selection)> {
+        let lacks = |cell: Cell, ranks: usize| {
+            let mut all = self.selections.iter();
+            all.find(|(layout, own)| layout.ranks() == ranks && !own.contains_key(&cell))
+        };
+        let mut found: Vec<(Layout, Cell, Layout)> = Vec::new();
+        for (layout, own) in &self.selections {
+            for (cell, _) in own.iter().filter(|(_, selection)| is_of_library(selection)) {
+                if let Some((without, _)) = lacks(*cell, layout.ranks()) {
+                    found.push((*layout, *cell, *without));
+                }
+            }
+        }
+        let mut gone = Vec::new();
+        for (layout, cell, without) in found {
+            // Another layout's turn may have taken it out already.
+            if let Some((selection, had)) = self.take(layout, cell) {
+                gone.extend(had.iter().map(|layout| (*layout, cell, selection.clone())));
+                let ranks = layout.ranks();
+                self.left_out.push(LeftOut {
+                    what: name_at(cell, &selection),
+                    chosen_by: had,
+                    because: format!(
+                        "the choice acts on all layouts of {ranks} ranks, and what {without} chose instead is left out"
+                    ),
+                });
+            }
         }
         gone
     }
@@ -251,22 +319,39 @@ fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
     let numbers: BTreeSet<usize> = chosen.iter().map(|one| one.layout.ranks()).collect();
     for ranks in numbers {
         let with: Vec<&Chosen<'_>> = chosen.iter().filter(|one| one.layout.ranks() == ranks).collect();
+        let mut taken: BTreeMap<Layout, Selections> = with.iter().map(|one| (one.layout, Selections::new())).collect();
         let keys: BTreeSet<_> = with
             .iter()
             .flat_map(|one| one.deployment.selections.keys().copied())
             .collect();
-        let mut taken = Selections::new();
         for key in keys {
             let of = |one: &&Chosen<'_>| (one.layout, one.deployment.selections.get(&key).cloned());
-            let values = values(with.iter().map(of));
-            if let [(Some(only), _)] = values.as_slice() {
-                taken.insert(key, only.clone());
-                continue;
+            let (own, of_library): (Vec<_>, Vec<_>) = with
+                .iter()
+                .map(of)
+                .partition(|(_, selection)| selection.as_ref().is_some_and(|one| !is_of_library(one)));
+            let values = values(of_library.into_iter());
+            let all_agree = values.len() == 1;
+            let takes_over = own.iter().map(|(layout, selection)| (*layout, selection.as_ref()));
+            let shared = values.iter().filter(|_| all_agree);
+            let shared =
+                shared.flat_map(|(selection, layouts)| layouts.iter().map(move |one| (*one, selection.as_ref())));
+            for (layout, selection) in takes_over.chain(shared) {
+                if let (Some(selection), Some(taken)) = (selection, taken.get_mut(&layout)) {
+                    taken.insert(key, selection.clone());
+                }
             }
-            leave_out(merged, values, |selection| name_at(key, selection), ranks);
+            if !all_agree {
+                leave_out(merged, values, |selection| name_at(key, selection), ranks);
+            }
         }
-        merged.selections.insert(ranks, taken);
+        merged.selections.extend(taken);
     }
+}
+
+/// True for an algorithm that the library's own files choose, which know the number of ranks and not how they lie.
+fn is_of_library(selection: &Selection) -> bool {
+    selection.implementation().is_none()
 }
 
 /// Takes out selections of which a setting that they need is left out, and settings that were deployed for selections alone of which
@@ -277,27 +362,23 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
             let Some(missing) = needs.iter().find(|need| !merged.assignments.contains(need)) else {
                 continue;
             };
-            let own = merged.selections.get_mut(&one.layout.ranks());
-            if let Some(selection) = own.and_then(|own| own.remove(&cell)) {
+            if let Some((selection, had)) = merged.take(one.layout, cell) {
                 let acts = match selection {
                     Selection::Settings(_) => "acts only",
                     _ => "was found to fix the cell only together",
                 };
-                // Layouts of as many ranks share it.
-                let has = |other: &&Chosen<'_>| {
-                    other.layout.ranks() == one.layout.ranks() && other.deployment.selections.contains_key(&cell)
-                };
                 merged.left_out.push(LeftOut {
                     what: name_at(cell, &selection),
-                    chosen_by: chosen.iter().filter(has).map(|other| other.layout).collect(),
+                    chosen_by: had,
                     because: format!("it {acts} with `{}={}`, which is left out", missing.name, missing.value),
                 });
             }
         }
     }
+    merged.uncovered();
     let needed = |setting: &Assignment| {
         chosen.iter().any(|one| {
-            let left = merged.selections.get(&one.layout.ranks());
+            let left = merged.selections.get(&one.layout);
             let stands = |cell: Cell| left.is_some_and(|left| left.contains_key(&cell));
             let mut needs = one.ledger.needs();
             needs.any(|(cell, needs)| stands(cell) && needs.contains(setting))

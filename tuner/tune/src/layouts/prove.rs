@@ -2,19 +2,20 @@
 
 use std::path::Path;
 
-use kilter_emit::decisions::{Decisions, Part};
+use kilter_emit::decisions::{Decisions, Part, communicators};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::Deployment;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
+use kilter_predict::Map;
 use kilter_search::verification::Medians;
 
 use super::measured::{Measured, measure};
 pub use super::member::Member;
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
-use super::remaining;
 use super::turns::Turns;
+use super::{predicted, remaining};
 
 /// Contents of the merged files.
 #[derive(Debug)]
@@ -25,11 +26,16 @@ pub struct Proven {
     pub emitted: Option<Emitted>,
 }
 
-/// Merges the decisions into `directory` and verifies each layout from its files.
+/// Merges the decisions into `directory`, with confirmed predictions of `map` for layouts beside them, and verifies each layout from its files.
 ///
 /// # Errors
 /// A setting that no file can carry, a file that cannot be written, a launch that fails under the files.
-pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) -> anyhow::Result<Proven> {
+pub fn prove(
+    members: &mut [Member<'_, '_>],
+    directory: &Path,
+    turns: &Turns,
+    map: Option<&Map>,
+) -> anyhow::Result<Proven> {
     let Some(library) = members.first().map(|member| member.context.site.library.clone()) else {
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
@@ -46,19 +52,24 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
             ledger,
         })
         .collect();
-    let any = merge(&chosen, Extent::Any, &library);
-    let every = merge(&chosen, Extent::Every, &library);
+    let [any, every] = [Extent::Any, Extent::Every].map(|extent| {
+        let merged = merge(&chosen, extent, &library);
+        let predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
+        Merged { predicted, ..merged }
+    });
     let (mut merged, mut measured) = (any, Vec::new());
     let mut emitted = None;
-    for attempt in ["merged/0", "merged/1"] {
+    let mut label = String::new();
+    for _ in 0..2 {
         emitted = None;
         if merged.is_empty() {
             break;
         }
         let written = write(members, &merged, directory)?;
+        label = format!("merged/{}", merged.digest());
         // Another attempt needs its seconds.
         let further = if merged == every { 0 } else { members.len() };
-        measured = measure(members, attempt, (&merged, &written), |budget, waiting| {
+        measured = measure(members, &label, (&merged, &written), |budget, waiting| {
             turns.to_verify(budget, waiting + further);
         })?;
         emitted = Some(written);
@@ -95,11 +106,13 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
         (merged, emitted) = (Merged::default(), None);
     }
     if emitted.is_some() && take_out(members, &chosen, &mut merged, &mut measured) {
+        // What is predicted rests on what is left.
+        merged.predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
         emitted = if merged.is_empty() {
             None
         } else {
             let written = write(members, &merged, directory)?;
-            let is_launched = remaining::launch(members, (&merged, &written), &mut measured, turns)?;
+            let is_launched = remaining::launch(members, &label, (&merged, &written), &mut measured, turns)?;
             say_what_is_left(members, is_launched);
             Some(written)
         };
@@ -111,7 +124,12 @@ pub fn prove(members: &mut [Member<'_, '_>], directory: &Path, turns: &Turns) ->
     let mut measured = measured.into_iter();
     for member in members.iter_mut() {
         let found = measured.next().filter(|_| emitted.is_some());
-        take_over(member, &merged, emitted.as_ref(), found)?;
+        take_over(
+            member,
+            &merged,
+            emitted.as_ref(),
+            found.map(|found| (found, label.as_str())),
+        )?;
     }
     Ok(Proven { merged, emitted })
 }
@@ -157,16 +175,30 @@ fn take_out(members: &[Member<'_, '_>], chosen: &[Chosen<'_>], merged: &mut Merg
 /// Writes the merged files.
 fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyhow::Result<Emitted> {
     let mut parts = Vec::new();
-    for (ranks, selections) in &merged.selections {
-        // Layouts of as many ranks were measured at the same volumes.
-        if let Some(member) = members.iter().find(|member| member.layout.ranks() == *ranks) {
+    for (layout, selections) in &merged.selections {
+        if let Some(member) = members.iter().find(|member| member.layout == *layout) {
             parts.push(Part {
-                ranks: *ranks,
+                communicators: communicators(Some(*layout), layout.ranks()),
+                ranks: layout.ranks(),
                 selections,
                 volumes: &member.context.plan.volumes,
             });
         }
     }
+    // Volumes of a neighbour: a decision holds around the volume at which it was measured.
+    let volumes = members.iter().max_by_key(|member| member.layout.ranks());
+    for (layout, selections) in &merged.predicted {
+        if let Some(Member { context, .. }) = volumes {
+            parts.push(Part {
+                communicators: communicators(Some(*layout), layout.ranks()),
+                ranks: layout.ranks(),
+                selections,
+                volumes: &context.plan.volumes,
+            });
+        }
+    }
+    // As tables by size have them.
+    parts.sort_by_key(|part| part.ranks);
     let mut transports: Vec<String> = Vec::new();
     for transport in members.iter().flat_map(|member| member.context.facts.transports()) {
         if !transports.contains(&transport) {
@@ -222,7 +254,7 @@ fn take_over(
     member: &mut Member<'_, '_>,
     merged: &Merged,
     emitted: Option<&Emitted>,
-    measured: Option<Measured>,
+    measured: Option<(Measured, &str)>,
 ) -> anyhow::Result<()> {
     let Member { layout, context, tuned } = member;
     let left_out: Vec<&LeftOut> = merged
@@ -237,7 +269,7 @@ fn take_over(
     }
     let deployment = merged.deployment(*layout);
     let now = match &measured {
-        Some(measured) => &measured.after,
+        Some((measured, _)) => &measured.after,
         None => &tuned.before,
     };
     if !left_out.is_empty() {
@@ -255,14 +287,14 @@ fn take_over(
         }
     }
     match measured {
-        Some(measured) => {
+        Some((measured, label)) => {
             match emitted.filter(|_| deployment != Deployment::default()) {
                 Some(emitted) => {
                     let setup: Setup = emit::staged(&context.jobs, emitted)?;
                     // Confirmed layout by layout: nothing is proposed any more that this could speak against.
                     tuned
                         .goals
-                        .judge_deployed(&context.jobs, &context.facts, "merged", &setup)?;
+                        .judge_deployed(&context.jobs, &context.facts, label, &setup)?;
                 }
                 None => tuned.goals.nothing_deployed(),
             }

@@ -24,10 +24,12 @@ const LAUNCHES: f64 = 2.0;
 /// A launch that fails under the files, or a setting that does not take effect.
 pub(super) fn launch(
     members: &[Member<'_, '_>],
+    label: &str,
     (merged, emitted): (&Merged, &Emitted),
     measured: &mut [Measured],
     turns: &Turns,
 ) -> anyhow::Result<bool> {
+    let label = format!("{label}/remaining");
     let seconds: f64 = members
         .iter()
         .map(|one| LAUNCHES * one.context.jobs.launch_seconds())
@@ -44,8 +46,8 @@ pub(super) fn launch(
         let subjects: BTreeSet<Subject> = chosen.map(|(one, bytes)| Subject::library(*one, *bytes)).collect();
         let allotted = jobs.budget.total_seconds();
         let idle = jobs.budget.last_phase(PHASE, allotted, || -> anyhow::Result<_> {
-            measured.after.dropin_calls = show(jobs, (LABEL, &setup), &subjects)?.dropin_calls;
-            proof::not_carried_out(jobs, proofs, LABEL, &setup, &deployed)
+            measured.after.dropin_calls = show(jobs, (label.as_str(), &setup), &subjects)?.dropin_calls;
+            proof::not_carried_out(jobs, proofs, &label, &setup, &deployed)
         })?;
         for ((collective, bytes), reason) in idle {
             member.context.progress.warn(&format!(
@@ -57,6 +59,3 @@ pub(super) fn launch(
     }
     Ok(true)
 }
-
-/// Name of the launches.
-const LABEL: &str = "merged/remaining";

@@ -34,6 +34,12 @@ impl Turns {
         self.all.left_seconds() > seconds
     }
 
+    /// True if a layout that is tuned has so many seconds before those of the proof of all.
+    #[must_use]
+    pub fn has_room_to_tune(&self, seconds: f64) -> bool {
+        self.has_room(seconds + PROOF_SHARE * self.all.total_seconds())
+    }
+
     fn begin(&self, budget: &Budget, waiting: usize, kept_seconds: f64) {
         let left = (self.all.left_seconds() - kept_seconds).max(0.0);
         budget.restart(left / waiting.max(1) as f64);
@@ -61,6 +67,7 @@ mod tests {
         turns.to_tune(&own[0], 3);
         assert_eq!(own[0].left_seconds(), 150.0, "a third of 450");
         pass(50.0);
+        assert!(turns.has_room_to_tune(399.0) && !turns.has_room_to_tune(401.0));
         turns.to_tune(&own[1], 2);
         assert_eq!(own[1].left_seconds(), 200.0, "the first left 100");
         pass(200.0);
@@ -68,6 +75,7 @@ mod tests {
         assert_eq!(own[2].left_seconds(), 200.0);
         pass(210.0);
         assert!(turns.has_room(109.0) && !turns.has_room(111.0));
+        assert!(!turns.has_room_to_tune(1.0), "the rest is the proof's");
         for (waiting, budget) in [3, 2, 1].into_iter().zip(&own) {
             turns.to_verify(budget, waiting);
             assert!((budget.left_seconds() - 110.0 / 3.0).abs() < 1e-9, "{waiting}");

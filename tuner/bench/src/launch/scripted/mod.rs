@@ -137,6 +137,12 @@ impl Scripted {
         }
     }
 
+    /// The bench on a clock that others go by as well.
+    #[must_use]
+    pub fn on_clock(self, clock: Clock) -> Scripted {
+        Scripted { clock, ..self }
+    }
+
     /// Other programs take so many processors all the time; without a number, nobody can tell.
     #[must_use]
     pub fn beside(mut self, other_cores: Option<f64>) -> Scripted {

@@ -80,7 +80,8 @@ fn handed_to<'c>(
 
 fn rules(components: &Components, parts: &[Part<'_>]) -> ComponentRules {
     let mut rules = ComponentRules::default();
-    for part in parts {
+    // Of parts that meet, the first one holds.
+    for part in parts.iter().rev() {
         for ((collective, bytes), selection) in part.selections {
             let (Selection::Settings(settings), Some(row)) = (selection, components.of(*collective)) else {
                 continue;
@@ -89,15 +90,12 @@ fn rules(components: &Components, parts: &[Part<'_>]) -> ComponentRules {
                 .iter()
                 .filter_map(|one| handed_to(Some(components), *collective, one));
             let Some(component) = to.next() else { continue };
-            let ranks = part.ranks as u64;
             let volumes = range::around(&part.volumes_of(*collective), *bytes);
-            rules.add(
-                row.id,
-                ranks,
-                row.counts.range(volumes, ranks),
-                component,
-                &components.own,
-            );
+            // What the file compares may be one rank's block, of the communicator that was measured.
+            let counted = row.counts.range(volumes, part.ranks as u64);
+            for ranks in part.sizes() {
+                rules.add(row.id, ranks, counted, component, &components.own);
+            }
         }
     }
     rules
@@ -133,6 +131,7 @@ mod tests {
             .map(|one| ((one, 65536), selection(&library, one)))
             .into();
         let part = Part {
+            communicators: kilter_profile::Communicators::of_ranks(8),
             ranks: 8,
             selections: &selections,
             volumes: &volumes,

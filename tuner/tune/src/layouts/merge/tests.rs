@@ -33,6 +33,19 @@ fn of(assignments: &[Assignment], selections: &[(u64, &str)]) -> Deployment {
     }
 }
 
+/// The same of the library's own algorithms.
+fn of_library(selections: &[(u64, &str)]) -> Deployment {
+    let settings =
+        |value: &str| Selection::Settings(vec![("coll_tuned_reduce_algorithm".to_owned(), value.to_owned())]);
+    Deployment {
+        assignments: Vec::new(),
+        selections: selections
+            .iter()
+            .map(|(bytes, value)| ((Collective::Reduce, *bytes), settings(value)))
+            .collect(),
+    }
+}
+
 fn merged(chosen: &[(&str, Deployment)], extent: Extent, library: &Library) -> Merged {
     let ledger = Ledger::default();
     let chosen: Vec<Chosen<'_>> = chosen
@@ -62,21 +75,65 @@ fn layouts_of_different_sizes_keep_their_own_selections() {
     assert_eq!(merged.deployment(layout("1x3")), chosen[1].1);
 }
 
+/// The profile tells 16x1 from 8x2.
 #[test]
-fn layouts_of_one_size_share_what_all_of_them_chose() {
+fn what_the_drop_in_runs_is_each_layouts_own() {
     let chosen = [
         ("16x1", of(&[], &[(1, "same"), (2, "mine"), (3, "alone")])),
         ("8x2", of(&[], &[(1, "same"), (2, "yours")])),
-        ("2x1", of(&[], &[(3, "alone")])),
     ];
     let merged = merged(&chosen, Extent::Any, &open_mpi());
-    assert_eq!(merged.deployment(layout("16x1")), of(&[], &[(1, "same")]));
-    assert_eq!(merged.deployment(layout("8x2")), of(&[], &[(1, "same")]));
-    assert_eq!(merged.deployment(layout("2x1")), of(&[], &[(3, "alone")]));
+    for (text, own) in &chosen {
+        assert_eq!(merged.deployment(layout(text)), *own);
+    }
+    assert_eq!(merged.left_out, []);
+}
+
+/// The library's own files do not.
+#[test]
+fn layouts_of_one_size_share_the_algorithm_of_the_library_that_all_of_them_chose() {
+    let chosen = [
+        ("16x1", of_library(&[(1, "1"), (2, "2"), (3, "3")])),
+        ("8x2", of_library(&[(1, "1"), (2, "4")])),
+        ("2x1", of_library(&[(3, "3")])),
+    ];
+    let merged = merged(&chosen, Extent::Any, &open_mpi());
+    assert_eq!(merged.deployment(layout("16x1")), of_library(&[(1, "1")]));
+    assert_eq!(merged.deployment(layout("8x2")), of_library(&[(1, "1")]));
+    assert_eq!(merged.deployment(layout("2x1")), of_library(&[(3, "3")]));
     insta::assert_snapshot!(lines(&merged).join("\n"), @r"
-    `mine for reduce at 2 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and they chose differently
-    `yours for reduce at 2 bytes`, chosen for 8x2: the choice acts on all layouts of 16 ranks, and they chose differently
-    `alone for reduce at 3 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and 8x2 did not make it
+    `coll_tuned_reduce_algorithm=2 for reduce at 2 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and they chose differently
+    `coll_tuned_reduce_algorithm=4 for reduce at 2 bytes`, chosen for 8x2: the choice acts on all layouts of 16 ranks, and they chose differently
+    `coll_tuned_reduce_algorithm=3 for reduce at 3 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and 8x2 did not make it
+    ");
+}
+
+/// Where the drop-in takes a call over, the library's choice for as many ranks does not matter: until it does so no longer.
+#[test]
+fn an_algorithm_of_the_library_stands_where_the_other_layout_has_one_of_the_drop_in() {
+    let chosen = [("16x1", of_library(&[(1, "1")])), ("8x2", of(&[], &[(1, "mine")]))];
+    let ledger = Ledger::default();
+    let members: Vec<Chosen<'_>> = chosen
+        .iter()
+        .map(|(text, deployment)| Chosen {
+            layout: layout(text),
+            deployment,
+            ledger: &ledger,
+        })
+        .collect();
+    let mut merged = merge(&members, Extent::Any, &open_mpi());
+    for (text, own) in &chosen {
+        assert_eq!(merged.deployment(layout(text)), *own);
+    }
+    let subject = Subject::library(Collective::Reduce, 1);
+    let gone = merged.take_out(&members, &[(layout("8x2"), &subject, "1.2 times slower")], &open_mpi());
+    for (text, own) in &chosen {
+        assert_eq!(gone.deployment(layout(text)), *own);
+    }
+    assert!(merged.is_empty());
+    insta::assert_snapshot!(lines(&merged).join("\n"), @r"
+    `mine for reduce at 1 bytes`, chosen for 8x2: it slows layout 8x2: 1.2 times slower
+    `coll_tuned_reduce_algorithm=1 for reduce at 1 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks, and what 8x2 chose instead is left out
     ");
 }
 
@@ -136,17 +193,24 @@ fn values_that_choose_algorithms_at_the_start_have_to_be_the_same() {
 #[test]
 fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
     let gate = |value: &str| set("coll_han_priority", value);
-    let with = |value: &str, id: &str| {
+    let with_selection = |value: &str, selection: Selection| {
         let mut ledger = Ledger::default();
         let cell = (Collective::Reduce, 4096);
         ledger.deploy(Proposal {
             change: Change {
                 settings: vec![gate(value)],
-                ..Change::of_cell(cell, Selection::Mockup(id.to_owned()))
+                ..Change::of_cell(cell, selection.clone())
             },
             ..Proposal::default()
         });
-        (of(&[gate(value)], &[(4096, id), (8192, "by itself")]), ledger)
+        let mut deployment = of(&[gate(value)], &[(8192, "by itself")]);
+        deployment.selections.insert(cell, selection);
+        (deployment, ledger)
+    };
+    let with = |value: &str, id: &str| with_selection(value, Selection::Mockup(id.to_owned()));
+    let with_library = |value: &str, number: &str| {
+        let of_library = of_library(&[(4096, number)]).selections.into_values().next();
+        with_selection(value, of_library.unwrap())
     };
     let merge_two = |a: &(Deployment, Ledger), b: &(Deployment, Ledger), second: &str| {
         let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, ledger))| Chosen {
@@ -164,7 +228,7 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
     let why = "it was found to fix the cell only together with `coll_han_priority=0`, which is left out";
     assert_eq!(line, format!("`a for reduce at 4096 bytes`, chosen for 1x2: {why}"));
     // The selections differ: the setting goes with them.
-    let apart = merge_two(&with("0", "a"), &with("0", "b"), "2x1");
+    let apart = merge_two(&with_library("0", "1"), &with_library("0", "2"), "2x1");
     assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
     assert!(
         lines(&apart)
@@ -173,8 +237,8 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
     );
     // Who chose it for itself keeps it.
     let for_itself = (of(&[gate("0")], &[]), Ledger::default());
-    let kept = merge_two(&with("0", "a"), &for_itself, "2x1");
-    assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[]));
+    let kept = merge_two(&with_library("0", "1"), &for_itself, "2x1");
+    assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[(8192, "by itself")]));
     let both = merge_two(&with("0", "a"), &with("0", "a"), "1x3");
     assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
 }

@@ -1,0 +1,60 @@
+//! Models of times over layouts and volumes, a file each, and their table.
+
+use kilter_model::layout::Layout;
+
+use crate::table::Table;
+
+mod cost;
+mod nearest;
+mod trees;
+
+/// Predicted time of an implementation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Guess {
+    /// Index in the table.
+    pub(crate) implementation: usize,
+    /// Logarithm of the seconds.
+    pub(crate) log: f64,
+    /// Its standard deviation.
+    pub(crate) deviation: f64,
+}
+
+/// A model that has seen a table.
+pub(crate) trait Fitted {
+    /// Times of those implementations of which it can say one.
+    fn guesses(&self, layout: Layout, bytes: u64) -> Vec<Guess>;
+}
+
+/// A way to predict times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Counts of messages and bytes at fitted prices, with residuals.
+    Cost,
+    /// Boosted regression trees.
+    Trees,
+    /// The times of the next smaller layout.
+    Nearest,
+}
+
+impl Kind {
+    /// All of them. Of two that lose the same, the first is taken.
+    pub const ALL: &'static [Kind] = &[Kind::Cost, Kind::Trees, Kind::Nearest];
+
+    /// Name in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Cost => "cost model",
+            Kind::Trees => "boosted trees",
+            Kind::Nearest => "nearest smaller",
+        }
+    }
+
+    pub(crate) fn fit(self, table: &Table) -> Box<dyn Fitted> {
+        match self {
+            Kind::Cost => cost::fit(table),
+            Kind::Trees => trees::fit(table),
+            Kind::Nearest => nearest::fit(table),
+        }
+    }
+}

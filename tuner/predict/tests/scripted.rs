@@ -1,0 +1,344 @@
+//! Predictions on scripted times, whose optimum is known everywhere.
+
+#![allow(clippy::unwrap_used, reason = "tests panic as tests do")]
+
+use kilter_algorithms::Collective;
+use kilter_model::deployment::Selection;
+use kilter_model::layout::{Layout, parse_list};
+use kilter_predict::{
+    BadObservation, Call, Cell, Implementation, Kind, Map, Observation, Rules, Status, Why, next_layout, predict,
+};
+
+/// Seconds of an implementation on a layout at a volume; `None` where it does not run.
+type Script = fn(&str, Layout, u64) -> Option<f64>;
+
+const VOLUMES: [u64; 3] = [1024, 65_536, 1 << 20];
+
+fn layouts(text: &str) -> Vec<Layout> {
+    parse_list(text).unwrap()
+}
+
+fn implementation(name: &str) -> Implementation {
+    match name {
+        "default" => Implementation::Default,
+        name => Implementation::Selected(Selection::Settings(vec![("bcast".to_owned(), name.to_owned())])),
+    }
+}
+
+fn call(bytes: u64) -> Call {
+    Call {
+        collective: Collective::Bcast,
+        bytes,
+    }
+}
+
+fn observe(script: Script, names: &[&str], measured: &str) -> Vec<Observation> {
+    let mut observations = Vec::new();
+    for layout in layouts(measured) {
+        for name in names {
+            for bytes in VOLUMES {
+                if let Some(seconds) = script(name, layout, bytes) {
+                    observations.push(Observation {
+                        layout,
+                        call: call(bytes),
+                        implementation: implementation(name),
+                        seconds,
+                        noise: 0.01,
+                    });
+                }
+            }
+        }
+    }
+    observations
+}
+
+fn predicted(script: Script, names: &[&str], measured: &str, asked: &str) -> Map {
+    predict(&observe(script, names, measured), &layouts(asked), &Rules::default()).unwrap()
+}
+
+fn cell(map: &Map, layout: &str, bytes: u64) -> Cell {
+    map.get(layouts(layout)[0], call(bytes)).unwrap().clone()
+}
+
+fn is_confirmed(cell: &Cell) -> bool {
+    matches!(cell.status, Status::Confirmed { .. })
+}
+
+/// Rounds of a tree against steps of a pipeline: the tree is faster for short messages, the pipeline for long ones. The library has a linear one.
+fn tree_or_pipeline(name: &str, layout: Layout, bytes: u64) -> Option<f64> {
+    let (ranks, n) = (layout.ranks() as f64, bytes as f64);
+    Some(match name {
+        "tree" => ranks.log2().ceil() * (2e-6 + 1e-9 * n),
+        "pipeline" => 2e-6 * ranks + 1e-9 * n,
+        _ => 2e-6 + (ranks - 1.0) * (1e-6 + 1e-9 * n),
+    })
+}
+
+const TREE_OR_PIPELINE: [&str; 3] = ["default", "tree", "pipeline"];
+
+/// The fastest on a layout, by the script.
+fn optimum(script: Script, names: &[&str], layout: Layout, bytes: u64) -> f64 {
+    let times = names.iter().filter_map(|name| script(name, layout, bytes));
+    times.fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn choices_between_measured_layouts_are_within_the_floor_of_the_optimum_and_say_why() {
+    let measured = "4x1,8x1,16x1,12x1,4x4,16x4,12x4";
+    let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, measured, "8x2,8x4,6x1,12x2,10x3");
+    assert_eq!(map.cells.len(), 15);
+    let mut confirmed = 0;
+    for cell in &map.cells {
+        let best = optimum(tree_or_pipeline, &TREE_OR_PIPELINE, cell.layout, cell.call.bytes);
+        let chosen = TREE_OR_PIPELINE
+            .iter()
+            .find(|name| implementation(name) == cell.choice)
+            .unwrap();
+        let took = tree_or_pipeline(chosen, cell.layout, cell.call.bytes).unwrap();
+        if is_confirmed(cell) {
+            confirmed += 1;
+            assert!(took <= 1.05 * best, "{cell:?}");
+        }
+    }
+    assert!(confirmed >= 12, "{confirmed} of 15: {:#?}", map.cells);
+    // The crossing in bytes.
+    assert_eq!(cell(&map, "8x4", 1024).choice, implementation("tree"));
+    assert_eq!(cell(&map, "8x4", 1 << 20).choice, implementation("pipeline"));
+    let Status::Confirmed { from, confirmed_by } = cell(&map, "8x4", 1 << 20).status else {
+        panic!("{map:?}");
+    };
+    // Both neighbours lie between other measured layouts, and were held out.
+    assert_eq!((from, confirmed_by), (layouts("4x4,12x4"), layouts("4x4,12x4")));
+}
+
+#[test]
+fn times_are_predicted_with_intervals_that_widen_away_from_what_was_measured() {
+    let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1,4x4,16x4", "8x4,8x1");
+    let near = cell(&map, "8x4", 65_536);
+    for estimate in &near.candidates {
+        let name = TREE_OR_PIPELINE
+            .iter()
+            .find(|name| implementation(name) == estimate.implementation)
+            .unwrap();
+        let truth = tree_or_pipeline(name, near.layout, 65_536).unwrap();
+        let error = (estimate.seconds / truth).ln().abs();
+        assert!(
+            error < 0.25 && estimate.low < estimate.seconds && estimate.seconds < estimate.high,
+            "{name}: {error}"
+        );
+    }
+    let width = |cell: &Cell| (cell.candidates[0].high / cell.candidates[0].low).ln();
+    let measured = cell(&map, "8x1", 65_536);
+    assert_eq!(measured.status, Status::Measured);
+    assert!(width(&measured) < width(&near), "{} {}", width(&measured), width(&near));
+}
+
+/// An algorithm that wins on 4 and 16 nodes and loses on 8.
+fn trap(name: &str, layout: Layout, bytes: u64) -> Option<f64> {
+    let library = 1e-6 * (layout.ranks() as f64).log2() + 1e-9 * bytes as f64;
+    let factor = if layout.nodes == 8 { 2.0 } else { 0.5 };
+    Some(if name == "trap" { factor * library } else { library })
+}
+
+#[test]
+fn a_winner_that_does_not_hold_between_is_not_deployed_around_there() {
+    let map = predicted(trap, &["default", "trap"], "4x1,8x1,16x1", "4x1,8x1,6x1,12x1");
+    for bytes in VOLUMES {
+        assert_eq!(cell(&map, "4x1", bytes).choice, implementation("trap"));
+        assert_eq!(cell(&map, "8x1", bytes).choice, Implementation::Default);
+        for asked in ["6x1", "12x1"] {
+            let cell = cell(&map, asked, bytes);
+            assert_eq!(cell.choice, Implementation::Default, "{cell:?}");
+            assert!(matches!(cell.status, Status::Default(_)), "{cell:?}");
+        }
+    }
+    // Ranks of the same kind as those on 8 nodes: refuted there.
+    let map = predicted(trap, &["default", "trap"], "4x1,8x1,8x4,16x4", "8x2");
+    let cell = cell(&map, "8x2", 1024);
+    assert_eq!(cell.choice, Implementation::Default, "{cell:?}");
+}
+
+#[test]
+fn neighbours_that_agree_prove_nothing_where_nothing_between_was_held_out() {
+    let map = predicted(trap, &["default", "trap"], "4x1,16x1", "8x1");
+    let cell = cell(&map, "8x1", 65_536);
+    assert_eq!(cell.choice, Implementation::Default);
+    let Status::Default(why) = cell.status else {
+        panic!("{map:?}");
+    };
+    assert_eq!(
+        why.to_string(),
+        "no measured layout between 4x1 and 16x1 could confirm a prediction"
+    );
+    assert!(
+        cell.regret > 0.3,
+        "what the default is expected to lose: {}",
+        cell.regret
+    );
+}
+
+/// Fast on powers of two, slow elsewhere, and twice as slow on three ranks a node.
+fn powers_of_two(name: &str, layout: Layout, bytes: u64) -> Option<f64> {
+    let library = 1e-6 * (layout.ranks() as f64).log2() + 1e-9 * bytes as f64;
+    let power = layout.ranks().is_power_of_two();
+    match name {
+        "doubling" => Some(if power { 0.5 } else { 3.0 } * library),
+        "any" => Some(0.8 * library),
+        "only powers" => power.then_some(0.4 * library),
+        _ => Some(library),
+    }
+}
+
+const KINDS: [&str; 4] = ["default", "doubling", "any", "only powers"];
+
+#[test]
+fn powers_of_two_say_nothing_about_other_numbers_of_ranks() {
+    let map = predicted(powers_of_two, &KINDS, "2x1,4x1,8x1,16x1,32x1", "12x1,24x1");
+    for cell in &map.cells {
+        assert_eq!(cell.choice, Implementation::Default, "{cell:?}");
+        assert!(
+            matches!(cell.status, Status::Default(Why::NoWitness { odd: true, .. })),
+            "{cell:?}"
+        );
+    }
+}
+
+#[test]
+fn other_numbers_of_ranks_are_predicted_from_their_own_kind() {
+    let map = predicted(
+        powers_of_two,
+        &KINDS,
+        "2x1,3x1,4x1,6x1,8x1,12x1,16x1,24x1,32x1",
+        "10x1,20x1,28x1",
+    );
+    for cell in &map.cells {
+        assert_eq!(cell.choice, implementation("any"), "{cell:?}");
+        assert!(is_confirmed(cell), "{cell:?}");
+        assert!(
+            cell.candidates
+                .iter()
+                .all(|estimate| estimate.implementation != implementation("only powers"))
+        );
+    }
+}
+
+#[test]
+fn nothing_is_deployed_beyond_what_was_measured() {
+    let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1", "64x1,8x2,2x1");
+    for cell in &map.cells {
+        assert_eq!(cell.choice, Implementation::Default);
+        let Status::Default(why) = &cell.status else {
+            panic!("{cell:?}");
+        };
+        assert!(matches!(why, Why::NotBetween | Why::NothingFaster), "{why}");
+    }
+    assert_eq!(cell(&map, "64x1", 1 << 20).status, Status::Default(Why::NotBetween));
+}
+
+#[test]
+fn a_difference_below_the_floor_changes_nothing() {
+    fn close(name: &str, layout: Layout, bytes: u64) -> Option<f64> {
+        let library = 1e-6 * (layout.ranks() as f64).log2() + 1e-9 * bytes as f64;
+        Some(if name == "close" { 0.98 * library } else { library })
+    }
+    let map = predicted(close, &["default", "close"], "4x1,8x1,16x1,32x1", "4x1,64x1,8x1");
+    assert!(
+        map.cells.iter().all(|cell| cell.choice == Implementation::Default),
+        "{map:?}"
+    );
+    assert_eq!(cell(&map, "64x1", 1024).status, Status::Default(Why::NothingFaster));
+}
+
+#[test]
+fn the_order_of_observations_does_not_matter() {
+    let mut observations = observe(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1,4x4,16x4");
+    let asked = layouts("8x4,6x1");
+    let before = predict(&observations, &asked, &Rules::default()).unwrap();
+    observations.reverse();
+    observations.rotate_left(7);
+    assert_eq!(predict(&observations, &asked, &Rules::default()).unwrap(), before);
+}
+
+#[test]
+fn the_model_that_loses_least_is_taken_and_the_others_are_named() {
+    let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1,32x1,64x1", "24x1");
+    let chosen = &map.models[0];
+    let of = |kind| {
+        chosen
+            .regrets
+            .iter()
+            .find(|(other, _)| *other == kind)
+            .unwrap()
+            .1
+            .unwrap()
+    };
+    assert_eq!(chosen.regrets.len(), Kind::ALL.len());
+    assert!(Kind::ALL.iter().all(|kind| of(chosen.model) <= of(*kind)), "{chosen:?}");
+    assert_eq!(chosen.model, Kind::Cost);
+    // Without a layout between others there is nothing to compare by.
+    let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1", "6x1");
+    assert!(map.models[0].regrets.iter().all(|(_, regret)| regret.is_none()));
+}
+
+#[test]
+fn the_naive_rule_takes_the_next_smaller_number_of_ranks() {
+    let observations = observe(trap, &["default", "trap"], "4x1,8x1,16x1");
+    let map = predict(&observations, &layouts("6x1,12x1,2x1,64x2"), &Rules::naive(0.05)).unwrap();
+    let choice = |layout| cell(&map, layout, 1024).choice;
+    assert_eq!(choice("6x1"), implementation("trap"));
+    assert_eq!(choice("12x1"), Implementation::Default);
+    assert_eq!(choice("2x1"), implementation("trap"));
+    assert_eq!(choice("64x2"), implementation("trap"));
+}
+
+#[test]
+fn the_next_layout_is_the_largest_then_the_smallest_then_the_least_certain() {
+    let allowed = layouts("2x1,3x1,4x1,6x1,8x1,12x1,16x1");
+    let next = |measured: &str| {
+        let observations = if measured.is_empty() {
+            Vec::new()
+        } else {
+            observe(powers_of_two, &KINDS, measured)
+        };
+        next_layout(&observations, &allowed, &Rules::default()).unwrap()
+    };
+    let name = |measured: &str| next(measured).unwrap().layout.to_string();
+    assert_eq!(name(""), "16x1");
+    assert_eq!(name("16x1"), "2x1");
+    assert!(next("16x1").unwrap().regret.is_infinite());
+    // Powers of two are certain then, other numbers keep the default.
+    let least = next("2x1,4x1,16x1").unwrap();
+    assert!(!least.layout.ranks().is_power_of_two(), "{least:?}");
+    assert!(least.regret > 0.1 && least.regret.is_finite(), "{least:?}");
+    assert_eq!(next("2x1,3x1,4x1,6x1,8x1,12x1,16x1"), None);
+    assert_eq!(next_layout(&[], &[], &Rules::default()).unwrap(), None);
+}
+
+#[test]
+fn what_is_no_observation_is_named() {
+    let good = observe(trap, &["default"], "4x1");
+    let with = |change: fn(&mut Observation)| {
+        let mut observations = good.clone();
+        change(&mut observations[0]);
+        predict(&observations, &[], &Rules::default()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        with(|seen| seen.seconds = 0.0),
+        "bcast@1024 by default on 4x1: 0 s is no time; allowed: more than 0 s; measure it again"
+    );
+    assert!(with(|seen| seen.seconds = f64::NAN).contains("NaN s is no time"));
+    assert!(with(|seen| seen.noise = -0.1).contains("-0.1 is no noise; allowed: 0 and more"));
+    let twice = [good.clone(), good].concat();
+    assert!(matches!(
+        predict(&twice, &[], &Rules::default()),
+        Err(BadObservation::Twice { .. })
+    ));
+}
+
+#[test]
+fn calls_whose_default_was_not_measured_are_left_out() {
+    let map = predicted(trap, &["trap"], "4x1,8x1,16x1", "6x1,8x1");
+    assert!(map.cells.is_empty() && map.models.is_empty(), "{map:?}");
+    let nothing = predict(&[], &layouts("8x1"), &Rules::default()).unwrap();
+    assert_eq!(nothing, Map::default());
+}
