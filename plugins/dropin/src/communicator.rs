@@ -17,7 +17,7 @@ use crate::agree::{Agreed, agree};
 use crate::device::{self, Policy};
 use crate::finish;
 use crate::key::{self, attribute_of, set_attribute};
-use crate::node;
+use crate::placement;
 use crate::prepared::PreparedCalls;
 use crate::private::{self, Private};
 use crate::rules::{Action, Implementation, Rules};
@@ -260,7 +260,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     };
     let rules = started.rules.as_ref().ok()?;
     // SAFETY: all ranks of `comm` make this call, and agreed that they follow the same profile.
-    let placement = unsafe { node::placement(comm, (size, one_node), started) }?;
+    let placement = unsafe { placement::of(comm, (size, one_node), started) }?;
     let table = rules.table(&placement);
     // Nothing is compared where it is asked for each call if it may be replaced, and on one rank.
     let online = (device == Policy::Replace && size > 1)

@@ -30,7 +30,7 @@
 //! * [`device`]: what is done where buffers may lie in a GPU's memory.
 //! * [`prepared`]: a call like one before goes the short way.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it ([`key`]); [`agree`]: what its ranks agree on first, by
-//!   [`maxima`]; [`node`]: how they lie on nodes, where a rule asks for it; [`private`]: where implementations send.
+//!   [`maxima`]; [`placement`]: how they lie on nodes, where a rule asks for it; [`private`]: where implementations send.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call, and for later ones [`started`]; [`kilter_host`] loads the
 //!   plugins.
 //! * [`online`]: what is tried while the program runs; [`sites`]: how far that has come, and what is learnt; [`wanted`], [`world`]: who wants it, and facts about all
@@ -49,6 +49,7 @@ mod key;
 mod maxima;
 mod node;
 mod online;
+mod placement;
 mod prepared;
 mod private;
 mod replace;

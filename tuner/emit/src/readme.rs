@@ -87,6 +87,7 @@ fn profile(emitted: &Emitted) -> Option<String> {
         "{name}: profile of the drop-in, named by KILTER_PROFILE in the environment file. It must belong to you\n   \
          or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,\n   \
          KILTER_LOG=1 prints what ran and how often at the end of a job. It is followed by the library that it was tuned for,\n   \
-         KILTER_ANY_LIBRARY=1 makes another version follow it, too.\n\n"
+         KILTER_ANY_LIBRARY=1 makes another version follow it, too. What was tuned in a layout, such as 8x16, holds for\n   \
+         communicators whose ranks lie so, on 8 nodes with 16 each.\n\n"
     ))
 }

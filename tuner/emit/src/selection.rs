@@ -8,12 +8,9 @@
 //! decide how it is written: only `comm_size<=` is used, and what the library has for other calls on the same communicator is put
 //! behind tests on the message only after its own tests on the size of the communicator were carried out.
 
-use std::collections::BTreeSet;
-use std::fmt;
+mod form;
 
-use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
 
 /// Largest number that the library reads (`atoi`).
 pub const LARGEST: u64 = i32::MAX as u64;
@@ -366,38 +363,6 @@ impl Call<'_> {
             "count" => Some(self.count),
             _ => None,
         }
-    }
-}
-
-impl Serialize for Tree {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, tree) in &self.0 {
-            map.serialize_entry(key, tree)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Tree {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tree, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Tree;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of tests")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Tree(entries))
-            }
-        }
-        deserializer.deserialize_map(InOrder)
     }
 }
 
