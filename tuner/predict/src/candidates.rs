@@ -11,17 +11,17 @@ use crate::table::Table;
 
 /// Predicted times of the implementations that may be chosen for a call on a layout.
 ///
-/// Numbers of ranks that are no power of two are of their own kind: where any layout of the kind was measured, an implementation that did
-/// not run on one of them is left out.
+/// Numbers of ranks that are no power of two are of their own kind, and so are nodes with a single rank: where any layout of the kind was
+/// measured, an implementation that did not run on one of them is left out.
 pub(crate) fn guesses(table: &Table, fitted: &dyn Fitted, layout: Layout, bytes: u64) -> Vec<Guess> {
-    let alike: Vec<Layout> = table
-        .compared(bytes)
-        .into_iter()
-        .filter(|other| is_odd(*other) == is_odd(layout))
-        .collect();
+    let known = table.compared(bytes);
+    let kinds: [fn(Layout) -> bool; 2] = [is_odd, |layout| layout.per_node == 1];
     let ran = |implementation: usize| {
-        let mut on = alike.iter().map(|other| table.point(*other, bytes, implementation));
-        alike.is_empty() || on.any(|point| point.is_some())
+        kinds.iter().all(|kind| {
+            let mut alike = known.iter().filter(|other| kind(**other) == kind(layout)).peekable();
+            let none = alike.peek().is_none();
+            none || alike.any(|other| table.point(*other, bytes, implementation).is_some())
+        })
     };
     let mut guesses = fitted.guesses(layout, bytes);
     guesses.retain(|guess| {

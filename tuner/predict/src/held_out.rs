@@ -24,6 +24,9 @@ const WORST: f64 = 1.0;
 
 /// Predicts each layout that lies between others from these.
 pub(crate) fn trials(table: &Table, model: Kind, floor: f64) -> Vec<Trial> {
+    let Some(default) = table.default() else {
+        return Vec::new();
+    };
     let layouts: Vec<Layout> = table.layouts().into_iter().collect();
     let mut trials = Vec::new();
     for layout in inner(&layouts) {
@@ -35,15 +38,14 @@ pub(crate) fn trials(table: &Table, model: Kind, floor: f64) -> Vec<Trial> {
                 continue;
             }
             let guesses = candidates::guesses(&rest, &*fitted, layout, bytes);
-            if let Some(decision) = decide(guesses, table.default(), floor) {
-                let (choice, regret) = (decision.choice, table.regret(layout, bytes, decision.choice));
-                trials.push(Trial {
-                    layout,
-                    bytes,
-                    choice,
-                    regret,
-                });
-            }
+            let choice = decide(&guesses, default, floor).choice(default);
+            let regret = table.regret(layout, bytes, choice);
+            trials.push(Trial {
+                layout,
+                bytes,
+                choice,
+                regret,
+            });
         }
     }
     trials

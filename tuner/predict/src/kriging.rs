@@ -2,8 +2,8 @@
 //! (C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, MIT Press 2006, algorithm 2.1).
 //!
 //! A place is a layout and a volume; places are alike as far as they are near each other in octaves. Numbers of ranks that are a power of two and
-//! others are further from each other, whatever their octaves. The variance is the one under which the residuals are likeliest, and says how far
-//! from measured places a prediction can be wrong.
+//! others are further from each other, whatever their octaves. The variance is that of the residuals, and says how far from measured places a
+//! prediction can be wrong; where prices were fitted to hardly more times than there are prices, residuals say little, and a usual error counts.
 
 use kilter_model::layout::Layout;
 
@@ -15,8 +15,10 @@ const LAYOUT_OCTAVES: f64 = 2.0;
 const VOLUME_OCTAVES: f64 = 3.0;
 /// Distance of powers of two and others, beside their octaves: a correlation of 0.6.
 const ODD: f64 = 1.0;
-/// Residuals are never thought to be smaller, nor times to be more exact: a model that is right by chance at few places is not right.
-const LEAST_DEVIATION: f64 = 0.02;
+/// Error of a model that is usual, and times that it weighs as many as: a model that is right at few places is right by chance.
+const USUAL_DEVIATION: f64 = 0.15;
+const USUAL_WEIGHT: f64 = 4.0;
+/// Times are never thought to be more exact.
 const LEAST_NOISE: f64 = 0.002;
 
 /// A layout and a volume, in octaves.
@@ -51,11 +53,12 @@ pub(crate) struct Residuals {
 }
 
 impl Residuals {
-    /// `seen`: place, residual of the logarithm, noise of the time.
-    pub(crate) fn of(seen: &[(Place, f64, f64)]) -> Residuals {
-        let count = seen.len().max(1) as f64;
-        let spread =
-            (seen.iter().map(|(_, residual, _)| residual.powi(2)).sum::<f64>() / count).max(LEAST_DEVIATION.powi(2));
+    /// `seen`: place, residual of the logarithm, noise of the time; `prices`: how many were fitted to the times.
+    pub(crate) fn of(seen: &[(Place, f64, f64)], prices: usize) -> Residuals {
+        let free = seen.len().saturating_sub(prices) as f64 + USUAL_WEIGHT;
+        let usual = USUAL_WEIGHT * USUAL_DEVIATION.powi(2);
+        let squares: f64 = seen.iter().map(|(_, residual, _)| residual.powi(2)).sum();
+        let spread = (squares + usual) / free;
         let matrix: Vec<Vec<f64>> = seen
             .iter()
             .enumerate()
@@ -70,7 +73,7 @@ impl Residuals {
         let triangle = cholesky(matrix);
         let residuals: Vec<f64> = seen.iter().map(|(_, residual, _)| *residual).collect();
         let half = forward(&triangle, &residuals);
-        let variance = (half.iter().map(|value| value.powi(2)).sum::<f64>() / count).max(LEAST_DEVIATION.powi(2));
+        let variance = (half.iter().map(|value| value.powi(2)).sum::<f64>() + usual) / free;
         Residuals {
             places: seen.iter().map(|(place, _, _)| *place).collect(),
             weights: backward(&triangle, &half),
@@ -135,7 +138,7 @@ mod tests {
     #[test]
     fn residuals_are_met_where_they_were_measured_and_fade_away_from_there() {
         let seen = [(place(4, 1, 1024), 0.3, 0.0), (place(32, 1, 1024), -0.2, 0.0)];
-        let residuals = Residuals::of(&seen);
+        let residuals = Residuals::of(&seen, 0);
         for (place, residual, _) in seen {
             let (mean, deviation) = residuals.at(place);
             assert!((mean - residual).abs() < 0.01 && deviation < 0.02, "{mean} {deviation}");
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn powers_of_two_say_less_about_other_numbers() {
-        let residuals = Residuals::of(&[(place(8, 1, 1024), 0.3, 0.0), (place(16, 1, 1024), 0.3, 0.0)]);
+        let residuals = Residuals::of(&[(place(8, 1, 1024), 0.3, 0.0), (place(16, 1, 1024), 0.3, 0.0)], 0);
         let deviation = |nodes| residuals.at(place(nodes, 1, 1024)).1;
         assert!(deviation(12) > 3.0 * deviation(8), "{} {}", deviation(12), deviation(8));
     }
@@ -156,13 +159,24 @@ mod tests {
     #[test]
     fn noisy_times_are_not_followed_to_the_end() {
         let at = place(8, 1, 1024);
-        let exact = Residuals::of(&[(at, 0.1, 0.0)]).at(at).0;
-        let noisy = Residuals::of(&[(at, 0.1, 0.1)]).at(at).0;
-        assert!(exact > 0.099 && (0.04..0.06).contains(&noisy), "{exact} {noisy}");
+        let exact = Residuals::of(&[(at, 0.1, 0.0)], 0).at(at).0;
+        let noisy = Residuals::of(&[(at, 0.1, 0.1)], 0).at(at).0;
+        assert!(exact > 0.099 && (0.04..0.08).contains(&noisy), "{exact} {noisy}");
+    }
+
+    #[test]
+    fn residuals_of_as_many_prices_as_times_say_nothing_of_the_error() {
+        let seen = [(place(4, 1, 1024), 0.001, 0.0), (place(8, 1, 1024), -0.001, 0.0)];
+        let far = |prices| Residuals::of(&seen, prices).at(place(1024, 16, 1 << 22)).1;
+        assert!(far(2) > 0.14 && far(0) < far(2), "{} {}", far(2), far(0));
     }
 
     #[test]
     fn nothing_was_seen() {
-        assert_eq!(Residuals::of(&[]).at(place(8, 1, 8)), (0.0, LEAST_DEVIATION));
+        let (mean, deviation) = Residuals::of(&[], 0).at(place(8, 1, 8));
+        assert!(
+            mean == 0.0 && (deviation - USUAL_DEVIATION).abs() < 1e-9,
+            "{mean} {deviation}"
+        );
     }
 }

@@ -69,12 +69,12 @@ impl Predictor {
         } else {
             candidates::guesses(&self.table, &*self.fitted, layout, bytes)
         };
-        let default = self.table.default();
-        let decision = decide(guesses, default, self.rules.floor)?;
+        let default = self.table.default()?;
+        let decision = decide(&guesses, default, self.rules.floor);
         let (status, choice) = if measured {
-            (Status::Measured, decision.choice)
+            (Status::Measured, decision.choice(default))
         } else {
-            self.proven(&decision, layout, bytes)
+            self.proven(&decision, default, layout, bytes)
         };
         Some(Cell {
             layout,
@@ -86,33 +86,31 @@ impl Predictor {
         })
     }
 
-    /// What is deployed of a decision, and why.
-    fn proven(&self, decision: &Decision, layout: Layout, bytes: u64) -> (Status, usize) {
-        let default = self.table.default();
-        if Some(decision.choice) == default {
-            return (Status::Default(Why::NothingFaster), decision.choice);
-        }
+    /// The best implementation that is confirmed, or the default and why the best one is not.
+    fn proven(&self, decision: &Decision, default: usize, layout: Layout, bytes: u64) -> (Status, usize) {
         if self.rules.unproven {
             let none = Status::Confirmed {
                 from: Vec::new(),
                 confirmed_by: Vec::new(),
             };
-            return (none, decision.choice);
+            return (none, decision.choice(default));
         }
-        let status = proof::status(
-            &self.table,
-            &self.tried.trials,
-            layout,
-            bytes,
-            decision.choice,
-            self.rules.floor,
-        );
-        let deployed = if matches!(status, Status::Confirmed { .. }) {
-            decision.choice
-        } else {
-            default.unwrap_or(decision.choice)
-        };
-        (status, deployed)
+        let mut first = None;
+        for choice in &decision.worthwhile {
+            let status = proof::status(
+                &self.table,
+                &self.tried.trials,
+                layout,
+                bytes,
+                *choice,
+                self.rules.floor,
+            );
+            if matches!(status, Status::Confirmed { .. }) {
+                return (status, *choice);
+            }
+            first.get_or_insert(status);
+        }
+        (first.unwrap_or(Status::Default(Why::NothingFaster)), default)
     }
 
     fn estimate(&self, guess: Guess) -> Estimate {

@@ -87,7 +87,7 @@ impl Fit {
             logs().fold(f64::INFINITY, f64::min),
             logs().fold(f64::NEG_INFINITY, f64::max),
         );
-        let residuals = Residuals::of(&seen);
+        let residuals = Residuals::of(&seen, prices.iter().filter(|price| **price > 0.0).count());
         (!points.is_empty()).then_some(Fit {
             implementation,
             schedule,
