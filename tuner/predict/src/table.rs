@@ -48,13 +48,14 @@ impl Table {
         let implementations: Vec<Implementation> = names.into_iter().cloned().collect();
         let mut times = BTreeMap::new();
         for seen in own() {
-            let (layout, call, implementation) = (seen.layout, seen.call, seen.implementation.clone());
+            let (layout, call) = (seen.layout, seen.call);
+            let implementation = || Box::new(seen.implementation.clone());
             if !(seen.seconds.is_finite() && seen.seconds > 0.0) {
                 let seconds = seen.seconds;
                 return Err(BadObservation::Seconds {
                     layout,
                     call,
-                    implementation,
+                    implementation: implementation(),
                     seconds,
                 });
             }
@@ -63,7 +64,7 @@ impl Table {
                 return Err(BadObservation::Noise {
                     layout,
                     call,
-                    implementation,
+                    implementation: implementation(),
                     noise,
                 });
             }
@@ -80,7 +81,7 @@ impl Table {
                 return Err(BadObservation::Twice {
                     layout,
                     call,
-                    implementation,
+                    implementation: implementation(),
                 });
             }
         }
