@@ -133,13 +133,13 @@ mod tests {
             .unwrap();
     }
 
-    const BEAT: &str = "{\"v\":3,\"kind\":\"heartbeat\"}\n";
+    const BEAT: &str = "{\"v\":4,\"kind\":\"heartbeat\"}\n";
 
     #[test]
     fn lines_cut_at_any_byte_arrive_whole_and_once() {
         let text = format!(
             "{BEAT}{}{BEAT}",
-            "{\"v\":3,\"kind\":\"samples\",\"block\":\"é\",\"item\":\"i\",\"seconds\":[1e-6],\"void\":2}\n"
+            "{\"v\":4,\"kind\":\"samples\",\"block\":\"é\",\"item\":\"i\",\"seconds\":[1e-6],\"void\":2}\n"
         );
         for cut in 0..=text.len() {
             let (_directory, path, mut follower) = setup();

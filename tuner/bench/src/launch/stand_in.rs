@@ -135,7 +135,7 @@ impl Player {
             } else if self.plays(&["dawdles"]) {
                 std::thread::sleep(Duration::from_millis(100));
             } else if self.plays(&["talks-nonsense", &b]) {
-                self.report.write_all(b"{\"v\":3,\"kind\":\"nonsense\"}\n").unwrap();
+                self.report.write_all(b"{\"v\":4,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
             } else if self.plays(&["answers-another", &b]) {
                 self.tell(Event::BlockEnd {

@@ -36,7 +36,9 @@ fn measured(
     let nodes = Nodes::each_alone(p);
     let mut points = Vec::new();
     for collective in collectives {
-        for (row, n) in rows(*collective, p).flat_map(|row| sizes.iter().map(move |n| (row, *n))) {
+        // On nodes of one rank, rows over lanes send what rows of two levels do.
+        let rows = rows(*collective, p).filter(|row| !row.id.ends_with(".lanes"));
+        for (row, n) in rows.flat_map(|row| sizes.iter().map(move |n| (row, *n))) {
             let cost = cost(row, p, n, &row.default_parameters(), &nodes);
             points.push((cost, scripted(cost, prices, noise, random)));
         }

@@ -129,7 +129,7 @@ fn what_the_worker_wrote_after_the_tuner_died_is_taken_over() {
         text.push(b'\n');
     }
     // The worker was writing when it was killed.
-    text.extend(b"{\"v\":3,\"kind\":\"samp");
+    text.extend(b"{\"v\":4,\"kind\":\"samp");
     std::fs::write(&report, text).unwrap();
     let run = site.run();
     let mut session = site.session(&run, "fails-to-start");
