@@ -34,7 +34,7 @@ fn a_rank_waits_for_the_late_one_and_its_wait_is_no_time_of_the_call() {
             seed: 1,
         });
         let mut once = block("b", vec![late, item("together", Collective::Barrier, 0, "barrier")]);
-        once.repetitions = Repetitions::fixed(4, 3.0);
+        once.repetitions = Repetitions::fixed(3, 1.0);
         let finished = job.run_well(&[once]);
         assert!(finished.was_repeated("b", "late"), "{:?}", finished.events);
         let times = finished.samples("b", "late");
