@@ -83,7 +83,7 @@ fn lanes_need_equally_many_ranks_in_every_part() {
     let of = |side: &str| {
         reasons
             .iter()
-            .find(|(_, item, _)| item == side)
+            .find(|(_, item, _)| *item == side)
             .map(|(.., reason)| reason.clone())
     };
     assert_eq!(of("bcast(n)"), None);
