@@ -52,8 +52,8 @@ fn row(text: &str) -> Result<Option<(String, String)>, String> {
     // Volumes of lanes are read by the guideline's parser alone.
     let on_part = |call: &str| {
         let is_there = ["(n){node}", "(n){lane}", "(n*q/p){lane}"].iter();
-        let names = is_there.filter_map(|end| call.trim().strip_suffix(end));
-        names.last().map(str::to_owned).ok_or_else(wrong)
+        let mut names = is_there.filter_map(|end| call.trim().strip_suffix(end));
+        names.next_back().map(str::to_owned).ok_or_else(wrong)
     };
     let (left, right) = statement.split_once("<=").ok_or_else(wrong)?;
     let (left, right) = (plain(left)?, right.trim());

@@ -114,19 +114,26 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
     let mut tune = kilter("tune", &out);
-    tune.args(["--layouts", "2x1,2x2,1x2", "--guidelines", "GL12,TGT39_BCAST", "--sizes", "1024"])
-        .args([
-            "--launches",
-            "4",
-            "--budget",
-            "90",
-            "--stall-timeout",
-            "60",
-            "--rounds",
-            "1",
-            "--only",
-            "parameters",
-        ]);
+    tune.args([
+        "--layouts",
+        "2x1,2x2,1x2",
+        "--guidelines",
+        "GL12,TGT39_BCAST",
+        "--sizes",
+        "1024",
+    ])
+    .args([
+        "--launches",
+        "4",
+        "--budget",
+        "90",
+        "--stall-timeout",
+        "60",
+        "--rounds",
+        "1",
+        "--only",
+        "parameters",
+    ]);
     tune.arg("--library-description").arg(few_settings(
         directory.path(),
         &["btl_tcp_eager_limit", "btl_vader_eager_limit"],
@@ -140,7 +147,8 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
         assert_eq!(found.len(), hosts, "{layout}: {found:?}");
         // Two ranks on each of two hosts are two lanes: the side over lanes was carried out, and its data were right.
         let over_lanes = report["cells"].as_array().unwrap().iter();
-        let judged = over_lanes.filter(|cell| cell["guideline"] == "TGT39_BCAST" && cell["before"]["ratio"].is_number());
+        let judged =
+            over_lanes.filter(|cell| cell["guideline"] == "TGT39_BCAST" && cell["before"]["ratio"].is_number());
         assert!(judged.count() == 1 || layout != "2x2", "{report:#}");
         let launch = report["provenance"]["launch_before"].as_str().unwrap();
         let per_node = ranks / hosts;

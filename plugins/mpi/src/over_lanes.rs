@@ -172,7 +172,7 @@ impl Run<'_> {
     ///
     /// # Safety
     /// `from` holds the whole volume.
-    unsafe fn into_order(&mut self, from: *const c_void, by_lane: bool) -> Result<*const c_void, MpiError> {
+    unsafe fn in_order(&mut self, from: *const c_void, by_lane: bool) -> Result<*const c_void, MpiError> {
         let lanes = self.lanes;
         let Some(order) = (if by_lane { &lanes.by_lane } else { &lanes.by_node }) else {
             return Ok(from);

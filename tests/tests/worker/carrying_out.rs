@@ -84,10 +84,10 @@ fn algorithms(ranks: usize) -> Vec<Block> {
 fn padded(ranks: usize) -> Vec<Block> {
     let blocks = [1, 1 + ranks as u64, 1 + 4099 * ranks as u64].map(|bytes| {
         let pads = |row: &&Mockup| !row.collective.has_blocks() && row.calls.iter().any(|call| call.has_blocks());
-        let items = mockup::MOCKUPS.iter().filter(pads).map(|row| {
-            let calls: Vec<String> = row.calls.iter().map(|call| format!("{}(n)", call.name())).collect();
-            item(row.id, row.collective, bytes, &calls.join(" + "))
-        });
+        let items = mockup::MOCKUPS
+            .iter()
+            .filter(pads)
+            .map(|row| item(row.id, row.collective, bytes, row.side));
         block(&format!("padded {bytes}"), items.collect())
     });
     blocks.into()

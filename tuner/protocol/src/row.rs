@@ -241,6 +241,10 @@ mod tests {
         let padded = needs("allreduce.as_reduce_scatter_block_allgather");
         assert!(padded.int_volume && padded.predefined_operator);
         assert!(!needs("bcast.as_scatter_allgather").predefined_operator);
+        // Ranks of a node are combined before those of others, wherever they stand.
+        assert!(
+            needs("reduce.over_lanes").commutative && !needs("bcast.over_lanes").commutative && !padded.commutative
+        );
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Run<'_> {
         unsafe {
             if self.is_with_root() {
                 let given = if self.is_root() {
-                    self.into_order(send, true)?
+                    self.in_order(send, true)?
                 } else {
                     std::ptr::null()
                 };
@@ -178,7 +178,7 @@ impl Run<'_> {
         let (mixed, turned) = (self.scratch(self.padded)?, self.scratch(self.padded)?);
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
-            let given = self.into_order(send, true)?;
+            let given = self.in_order(send, true)?;
             pmpi!(PMPI_Alltoall(
                 given,
                 share,

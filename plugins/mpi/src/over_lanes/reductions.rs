@@ -121,7 +121,7 @@ impl Run<'_> {
         let (share, block) = (self.int(share)?, self.int(block)?);
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
-            let given = self.into_order(send, true)?;
+            let given = self.in_order(send, true)?;
             pmpi!(PMPI_Reduce_scatter_block(
                 given,
                 of_node,

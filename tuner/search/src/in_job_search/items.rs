@@ -24,15 +24,8 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                     ..library
                 },
                 Selection::Mockup(mockup) => {
-                    let text = kilter_algorithms::mockup::find(mockup)
-                        .map(|row| {
-                            row.calls
-                                .iter()
-                                .map(|call| format!("{call}(n)"))
-                                .collect::<Vec<_>>()
-                                .join(" + ")
-                        })
-                        .unwrap_or_default();
+                    let row = kilter_algorithms::mockup::find(mockup);
+                    let text = row.map(|row| row.side.to_owned()).unwrap_or_default();
                     Item {
                         id,
                         implementation: Implementation::Expression { text },

@@ -191,11 +191,11 @@ impl Groups {
 
     /// Part of a rank, and its number there, on a side with lanes.
     pub(crate) fn place_of(&self, rank: usize) -> (usize, usize) {
-        let places = self.by_lane.iter().enumerate().filter_map(|(part, members)| {
+        let mut places = self.by_lane.iter().enumerate().filter_map(|(part, members)| {
             let number = members.iter().position(|member| *member == rank)?;
             Some((part, number))
         });
-        places.last().unwrap_or((0, 0))
+        places.next_back().unwrap_or((0, 0))
     }
 
     /// The communicator made for this word.

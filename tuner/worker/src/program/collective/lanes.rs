@@ -153,7 +153,7 @@ impl Compiler<'_> {
             _ => None,
         };
         if let Some(order) = order.filter(|_| !data.at.is_null()) {
-            data.at = self.to_rank_order(data.at, &order, is_final)?;
+            data.at = self.sorted_by_rank(data.at, &order, is_final)?;
         }
         data.by_lanes = by_lanes && !matches!(held, Held::Everyone(_));
         data.uncombined &= !matches!(held, Held::Everyone(_) | Held::SharesInParts | Held::SharesAtRootPart);
@@ -261,7 +261,7 @@ impl Compiler<'_> {
     }
 
     /// The whole volume in rank order.
-    fn to_rank_order(
+    fn sorted_by_rank(
         &mut self,
         at: *mut u8,
         order: &[(usize, usize, usize)],
