@@ -76,7 +76,7 @@ pub enum Why {
         /// The layout.
         at: Layout,
         /// Predicted choice there.
-        chosen: Implementation,
+        chosen: Box<Implementation>,
         /// Its measured time over the default's there, less 1, in percent; `None` if it did not run there.
         percent: Option<u64>,
     },
@@ -86,13 +86,13 @@ pub enum Why {
         /// The measured layout.
         at: Layout,
         /// The predicted choice.
-        chosen: Implementation,
+        chosen: Box<Implementation>,
     },
     /// The choice gains nothing on the neighbours, nor on what was held out.
     #[error("{chosen} was not measured to be faster than the default on any layout nearby")]
     NoGainNearby {
         /// The predicted choice.
-        chosen: Implementation,
+        chosen: Box<Implementation>,
     },
 }
 

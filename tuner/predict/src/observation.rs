@@ -65,7 +65,7 @@ pub enum BadObservation {
         /// The call.
         call: Call,
         /// The implementation.
-        implementation: Implementation,
+        implementation: Box<Implementation>,
         /// What was given.
         seconds: f64,
     },
@@ -79,7 +79,7 @@ pub enum BadObservation {
         /// The call.
         call: Call,
         /// The implementation.
-        implementation: Implementation,
+        implementation: Box<Implementation>,
         /// What was given.
         noise: f64,
     },
@@ -91,6 +91,6 @@ pub enum BadObservation {
         /// The call.
         call: Call,
         /// The implementation.
-        implementation: Implementation,
+        implementation: Box<Implementation>,
     },
 }

@@ -51,7 +51,7 @@ fn confirmed(
         if slower.is_none_or(|slower| slower > floor) {
             return Err(Why::Refuted {
                 at: *at,
-                chosen: table.implementations[trial.choice].clone(),
+                chosen: Box::new(table.implementations[trial.choice].clone()),
                 percent: slower.map(percent),
             });
         }
@@ -60,7 +60,7 @@ fn confirmed(
     nearby.extend(&witnesses);
     nearby.sort_unstable();
     nearby.dedup();
-    let chosen = || table.implementations[choice].clone();
+    let chosen = || Box::new(table.implementations[choice].clone());
     let compared: Vec<(Layout, f64)> = nearby
         .iter()
         .filter_map(|at| Some((*at, table.over_default(*at, bytes, choice)?)))

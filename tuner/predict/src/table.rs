@@ -48,7 +48,7 @@ impl Table {
         let implementations: Vec<Implementation> = names.into_iter().cloned().collect();
         let mut times = BTreeMap::new();
         for seen in own() {
-            let (layout, call, implementation) = (seen.layout, seen.call, seen.implementation.clone());
+            let (layout, call, implementation) = (seen.layout, seen.call, Box::new(seen.implementation.clone()));
             if !(seen.seconds.is_finite() && seen.seconds > 0.0) {
                 let seconds = seen.seconds;
                 return Err(BadObservation::Seconds {
