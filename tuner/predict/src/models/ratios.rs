@@ -1,5 +1,5 @@
-//! Ratios of neighbours: how much longer than the best each implementation takes on measured layouts, averaged by how near these are. Shapes
-//! of schedules are not asked for; what two layouts have in common cancels.
+//! Ratios of neighbours: how much longer than the best each implementation takes on measured layouts, averaged by how near these are. Schedules
+//! are not asked for, and a factor that all implementations share cancels.
 //!
 //! Layouts are near by their octaves. Powers of two and other numbers of ranks are an octave further apart, and so are nodes with one rank and with
 //! several. Seconds are the best ones of the neighbours, averaged alike.
