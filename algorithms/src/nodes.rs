@@ -47,21 +47,6 @@ impl Nodes {
         Nodes::new(&(0..p).collect::<Vec<_>>())
     }
 
-    /// As many ranks on each of `nodes` nodes, those of a node one after the other.
-    ///
-    /// ```
-    /// # use kilter_algorithms::Nodes;
-    /// assert_eq!(Nodes::blocks(2, 3), Nodes::new(&["a", "a", "a", "b", "b", "b"]));
-    /// ```
-    #[must_use]
-    pub fn blocks(nodes: usize, per_node: usize) -> Nodes {
-        let members = (0..nodes).map(|node| (node * per_node..(node + 1) * per_node).collect());
-        Nodes {
-            node_of: (0..nodes * per_node).map(|rank| rank / per_node).collect(),
-            members: members.filter(|members: &Vec<usize>| !members.is_empty()).collect(),
-        }
-    }
-
     /// The number of nodes.
     #[must_use]
     pub fn count(&self) -> usize {

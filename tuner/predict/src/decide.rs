@@ -4,7 +4,7 @@ use statrs::function::erf::erf;
 
 use crate::models::Guess;
 
-/// What is known before anything is proven.
+/// A ranking, before anything is proven.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decision {
     /// Indices of the implementations that are worth a change, the best first; empty if the default stays.

@@ -65,7 +65,8 @@ pub(crate) struct Tried {
     pub(crate) regrets: Vec<(Kind, Option<f64>)>,
 }
 
-/// The one of `models` that loses least where layouts are held out: the first one if none can be.
+/// The one of `models` that loses least where layouts are held out. A later one takes an earlier one's place only if it loses less by more than the
+/// floor: few layouts can be held out, and differences among models are noisy.
 pub(crate) fn best(table: &Table, models: &[Kind], floor: f64) -> Option<Tried> {
     let tried: Vec<(Kind, Vec<Trial>)> = models
         .iter()
@@ -76,8 +77,12 @@ pub(crate) fn best(table: &Table, models: &[Kind], floor: f64) -> Option<Tried> 
         .map(|(model, trials)| (*model, mean_regret(trials)))
         .collect();
     let loss = |trials: &[Trial]| mean_regret(trials).unwrap_or(0.0);
-    let (model, trials) = tried
-        .into_iter()
-        .reduce(|best, next| if loss(&next.1) < loss(&best.1) { next } else { best })?;
+    let (model, trials) = tried.into_iter().reduce(|best, next| {
+        if loss(&next.1) + floor < loss(&best.1) {
+            next
+        } else {
+            best
+        }
+    })?;
     Some(Tried { model, trials, regrets })
 }

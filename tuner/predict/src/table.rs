@@ -48,14 +48,13 @@ impl Table {
         let implementations: Vec<Implementation> = names.into_iter().cloned().collect();
         let mut times = BTreeMap::new();
         for seen in own() {
-            let (layout, call) = (seen.layout, seen.call);
-            let implementation = || Box::new(seen.implementation.clone());
+            let (layout, call, implementation) = (seen.layout, seen.call, Box::new(seen.implementation.clone()));
             if !(seen.seconds.is_finite() && seen.seconds > 0.0) {
                 let seconds = seen.seconds;
                 return Err(BadObservation::Seconds {
                     layout,
                     call,
-                    implementation: implementation(),
+                    implementation,
                     seconds,
                 });
             }
@@ -64,7 +63,7 @@ impl Table {
                 return Err(BadObservation::Noise {
                     layout,
                     call,
-                    implementation: implementation(),
+                    implementation,
                     noise,
                 });
             }
@@ -81,7 +80,7 @@ impl Table {
                 return Err(BadObservation::Twice {
                     layout,
                     call,
-                    implementation: implementation(),
+                    implementation,
                 });
             }
         }

@@ -54,9 +54,11 @@ impl Terms {
             likely,
             counted: BTreeMap::new(),
         };
+        let layouts: BTreeSet<Layout> = places.iter().map(|(layout, _)| *layout).collect();
+        let placed: BTreeMap<Layout, Placed> = layouts.into_iter().map(|layout| (layout, Placed::of(layout))).collect();
         for (layout, bytes) in places {
             for index in 0..terms.schedules.len() {
-                let counts = terms.schedules[index].count(*layout, *bytes);
+                let counts = terms.schedules[index].count(*layout, &placed[layout], *bytes);
                 terms.counted.insert((index, *layout, *bytes), counts);
             }
         }
@@ -71,7 +73,7 @@ impl Terms {
     /// Terms of a schedule at a place, which need not be one of the table.
     pub(crate) fn at(&self, schedule: usize, layout: Layout, bytes: u64) -> Vec<f64> {
         let counted = self.counted.get(&(schedule, layout, bytes)).cloned();
-        counted.unwrap_or_else(|| self.schedules[schedule].count(layout, bytes))
+        counted.unwrap_or_else(|| self.schedules[schedule].count(layout, &Placed::of(layout), bytes))
     }
 }
 
@@ -84,8 +86,24 @@ fn own_row(implementation: &Implementation) -> Option<(&'static Algorithm, Vec<u
     Some((row, values.clone()))
 }
 
+/// Ranks in blocks by node, and one rank of each node.
+struct Placed {
+    all: Nodes,
+    across: Nodes,
+}
+
+impl Placed {
+    fn of(layout: Layout) -> Placed {
+        let on: Vec<usize> = (0..layout.ranks()).map(|rank| rank / layout.per_node).collect();
+        Placed {
+            all: Nodes::new(&on),
+            across: Nodes::each_alone(layout.nodes),
+        }
+    }
+}
+
 impl Schedule {
-    fn count(&self, layout: Layout, bytes: u64) -> Vec<f64> {
+    fn count(&self, layout: Layout, placed: &Placed, bytes: u64) -> Vec<f64> {
         let n = bytes as f64;
         let sharing = layout.per_node as f64;
         match self {
@@ -99,8 +117,8 @@ impl Schedule {
                         nodes,
                     })
                 };
-                let all = counts(layout.ranks(), &Nodes::blocks(layout.nodes, layout.per_node));
-                let across = counts(layout.nodes, &Nodes::blocks(layout.nodes, 1));
+                let all = counts(layout.ranks(), &placed.all);
+                let across = counts(layout.nodes, &placed.across);
                 vec![
                     1.0,
                     all.rounds,

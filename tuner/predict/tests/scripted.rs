@@ -113,7 +113,12 @@ fn choices_between_measured_layouts_are_within_the_floor_of_the_optimum_and_say_
 
 #[test]
 fn times_are_predicted_with_intervals_that_widen_away_from_what_was_measured() {
-    let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1,4x4,16x4", "8x4,8x1");
+    let observations = observe(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1,4x4,16x4");
+    let rules = Rules {
+        model: Some(Kind::Cost),
+        ..Rules::default()
+    };
+    let map = predict(&observations, &layouts("8x4,8x1"), &rules).unwrap();
     let near = cell(&map, "8x4", 65_536);
     for estimate in &near.candidates {
         let name = TREE_OR_PIPELINE
@@ -260,7 +265,7 @@ fn the_order_of_observations_does_not_matter() {
 }
 
 #[test]
-fn the_model_that_loses_least_is_taken_and_the_others_are_named() {
+fn no_model_loses_much_less_than_the_one_that_is_taken() {
     let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1,16x1,32x1,64x1", "24x1");
     let chosen = &map.models[0];
     let of = |kind| {
@@ -273,8 +278,10 @@ fn the_model_that_loses_least_is_taken_and_the_others_are_named() {
             .unwrap()
     };
     assert_eq!(chosen.regrets.len(), Kind::ALL.len());
-    assert!(Kind::ALL.iter().all(|kind| of(chosen.model) <= of(*kind)), "{chosen:?}");
-    assert_eq!(chosen.model, Kind::Cost);
+    assert!(
+        Kind::ALL.iter().all(|kind| of(chosen.model) <= of(*kind) + 0.05),
+        "{chosen:?}"
+    );
     // Without a layout between others there is nothing to compare by.
     let map = predicted(tree_or_pipeline, &TREE_OR_PIPELINE, "4x1,8x1", "6x1");
     assert!(map.models[0].regrets.iter().all(|(_, regret)| regret.is_none()));

@@ -6,6 +6,7 @@ use crate::table::Table;
 
 mod cost;
 mod nearest;
+mod ratios;
 mod trees;
 
 /// Predicted time of an implementation.
@@ -28,6 +29,8 @@ pub(crate) trait Fitted {
 /// A way to predict times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// Ratios to the best time, averaged over near layouts.
+    Ratios,
     /// Counts of messages and bytes at fitted prices, with residuals.
     Cost,
     /// Boosted regression trees.
@@ -37,14 +40,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them. Of two that lose the same, the first is taken.
-    pub const ALL: &'static [Kind] = &[Kind::Cost, Kind::Trees, Kind::Nearest];
+    /// All of them, those that ask for less first.
+    pub const ALL: &'static [Kind] = &[Kind::Ratios, Kind::Cost, Kind::Trees, Kind::Nearest];
 
     /// Name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Cost => "cost model",
+            Kind::Ratios => "ratios of neighbours",
             Kind::Trees => "boosted trees",
             Kind::Nearest => "nearest smaller",
         }
@@ -53,6 +57,7 @@ impl Kind {
     pub(crate) fn fit(self, table: &Table) -> Box<dyn Fitted> {
         match self {
             Kind::Cost => cost::fit(table),
+            Kind::Ratios => ratios::fit(table),
             Kind::Trees => trees::fit(table),
             Kind::Nearest => nearest::fit(table),
         }
