@@ -131,7 +131,7 @@ mod tests {
     fn an_algorithm_of_the_library_needs_all_layouts_of_as_many_ranks() {
         let proven = ("8x4", Some(of_library()));
         let cells = || vec![confirmed("4x4", &of_library())];
-        assert_eq!(taken(cells(), &[proven.clone()]), "4x4");
+        assert_eq!(taken(cells(), std::slice::from_ref(&proven)), "4x4");
         assert_eq!(
             taken(cells(), &[proven.clone(), ("16x1", None)]),
             "",
