@@ -90,8 +90,8 @@ pub enum StoreError {
     },
     /// The file belongs to somebody who keeps it from others.
     #[error(
-        "`{}` may not be written ({owner}); its owner lets a group write by `chmod g+w` on it and the files `kilter.db.*` beside it, or give another \
-         file with `--db`",
+        "`{}` may not be written ({owner}); its owner lets a group write by `chmod g+w` on it and on those beside it whose names begin alike, or \
+         give another file with `--db`",
         path.display()
     )]
     NotWritable {

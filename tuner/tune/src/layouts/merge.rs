@@ -79,22 +79,6 @@ impl LeftOut {
 }
 
 impl Merged {
-    /// A name of these decisions: proofs of others are no answer for them, also where further layouts came in between.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        let settings = self.assignments.iter().map(|one| format!("{}={}", one.name, one.value));
-        let all = self.selections.iter().chain(&self.predicted);
-        let selections = all.flat_map(|(on, selections)| {
-            selections.iter().map(move |(cell, selection)| {
-                format!("{on} {} {:?}", name_at(*cell, selection), selection.parameters())
-            })
-        });
-        // Fowler, Noll and Vo's hash, which stays the same from release to release.
-        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let bytes = settings.chain(selections).flat_map(|text| (text + "\n").into_bytes());
-        format!("{:08x}", bytes.fold(0xcbf2_9ce4_8422_2325, hash) >> 32)
-    }
-
     /// The deployment in force in a layout.
     #[must_use]
     pub fn deployment(&self, layout: Layout) -> Deployment {

@@ -4,6 +4,7 @@
 //! of it when something was taken out; [`predicted`] adds layouts that were not measured;
 //! [`turns`] gives each its seconds.
 
+mod digest;
 mod measured;
 mod member;
 pub mod merge;

@@ -15,7 +15,7 @@ use super::measured::{Measured, measure};
 pub use super::member::Member;
 use super::merge::{Chosen, Extent, LeftOut, Merged, merge};
 use super::turns::Turns;
-use super::{predicted, remaining};
+use super::{digest, predicted, remaining};
 
 /// Contents of the merged files.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub fn prove(
             break;
         }
         let written = write(members, &merged, directory)?;
-        label = format!("merged/{}", merged.digest());
+        label = format!("merged/{}", digest::of(&merged));
         // Another attempt needs its seconds.
         let further = if merged == every { 0 } else { members.len() };
         measured = measure(members, &label, (&merged, &written), |budget, waiting| {
