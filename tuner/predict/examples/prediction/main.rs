@@ -8,11 +8,12 @@
     reason = "an example of a benchmark, which says where it stopped"
 )]
 
+mod times;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use kilter_algorithms::{Collective, registry};
-use kilter_model::deployment::Selection;
+use kilter_algorithms::Collective;
 use kilter_model::layout::{Layout, parse_list};
 use kilter_predict::{Call, Cell, Implementation, Kind, Map, Observation, Rules, Status, Why, next_layout, predict};
 
@@ -23,11 +24,11 @@ const KNOWN: usize = 4;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [times, known, cells] = &arguments[..] else {
+    let [table, known, cells] = &arguments[..] else {
         eprintln!("usage: prediction TIMES KNOWN CELLS");
         std::process::exit(2);
     };
-    let all = read(&std::fs::read_to_string(times).unwrap());
+    let all = times::read(&std::fs::read_to_string(table).unwrap());
     let known = parse_list(known).unwrap();
     let layouts: BTreeSet<Layout> = all.iter().map(|seen| seen.layout).collect();
     let asked: Vec<Layout> = layouts
@@ -108,58 +109,6 @@ fn main() {
             score.slower
         );
     }
-}
-
-/// Rows of the table: layout, collective, implementation, microseconds by volume.
-fn read(text: &str) -> Vec<Observation> {
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let volumes: Vec<u64> = lines
-        .next()
-        .unwrap()
-        .split('\t')
-        .skip(3)
-        .map(|word| word.parse().unwrap())
-        .collect();
-    let mut observations = Vec::new();
-    for line in lines {
-        let words: Vec<&str> = line.split('\t').collect();
-        for (bytes, word) in volumes.iter().zip(&words[3..]).filter(|(_, word)| **word != "-") {
-            observations.push(Observation {
-                layout: words[0].parse().unwrap(),
-                call: Call {
-                    collective: collective(words[1]),
-                    bytes: *bytes,
-                },
-                implementation: implementation(words[2]),
-                seconds: word.parse::<f64>().unwrap() * 1e-6,
-                noise: 0.0,
-            });
-        }
-    }
-    observations
-}
-
-fn collective(name: &str) -> Collective {
-    *Collective::ALL
-        .iter()
-        .find(|collective| collective.name() == name)
-        .unwrap()
-}
-
-fn implementation(name: &str) -> Implementation {
-    if name == "default" {
-        return Implementation::Default;
-    }
-    let mut words = name.split(' ');
-    let first = words.next().unwrap();
-    Implementation::Selected(match first.split_once('=') {
-        Some((setting, value)) => Selection::Settings(vec![(setting.to_owned(), value.to_owned())]),
-        None => {
-            assert!(registry::find(first).is_some(), "{first}");
-            let values = words.map(|word| word.split_once('=').unwrap().1.parse().unwrap());
-            Selection::Algorithm(first.to_owned(), values.collect())
-        }
-    })
 }
 
 fn of_layouts(all: &[Observation], layouts: &[Layout]) -> Vec<Observation> {
