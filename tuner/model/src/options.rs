@@ -177,6 +177,11 @@ impl Options {
                 Some(platform) => self.ranks > platform.ranks_per_host,
                 None => self.several_hosts,
             },
+            each_alone: match (&self.platform, self.layout) {
+                (Some(platform), _) => platform.ranks_per_host == 1,
+                (None, Some(layout)) => layout.per_node == 1,
+                (None, None) => false,
+            },
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Place {
     pub element_bytes: u64,
     /// True if the ranks are on several nodes.
     pub several_nodes: bool,
+    /// True if each rank is known to be on a node of its own.
+    pub each_alone: bool,
 }
 
 impl Place {
@@ -22,6 +24,7 @@ impl Place {
             ranks,
             element_bytes: 1,
             several_nodes: false,
+            each_alone: false,
         }
     }
 

@@ -250,6 +250,13 @@ impl Side {
             .any(|term| matches!(term.call.operation, Operation::Collective(None, _)))
     }
 
+    /// True if it has calls on lanes of the nodes, which say nothing where each node has one rank.
+    #[must_use]
+    pub fn has_lanes_of_nodes(&self) -> bool {
+        let on = |communicator| self.terms.iter().any(|term| term.call.on == communicator);
+        on(Communicator::Lane) && on(Communicator::Node)
+    }
+
     /// True if it waits for something started.
     #[must_use]
     pub fn has_wait(&self) -> bool {

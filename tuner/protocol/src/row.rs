@@ -71,6 +71,9 @@ pub struct Scratch {
 /// The parameter of a row that cuts its messages.
 pub const SEGMENT: &str = "segment_bytes";
 
+/// The parameter of Kilter's rows that says how many ranks of each node carry a piece of the data.
+pub const LANES: &str = "lanes";
+
 impl Scratch {
     /// Bytes of scratch for calls of a volume.
     #[must_use]

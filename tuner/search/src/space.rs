@@ -13,7 +13,7 @@ mod situation;
 use kilter_model::config::library::Scale as ConfigScale;
 
 pub use self::by_connection::number;
-pub use self::knobs::{Knob, at_point, family, knob_value, knobs, point};
+pub use self::knobs::{Knob, at_point, family, knob_value, knobs, knobs_on, point};
 pub use self::launch::{
     LaunchCandidate, admitting_candidates, launch_candidates, overlap_candidates, own_launch_candidates,
 };

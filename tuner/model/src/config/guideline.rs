@@ -229,7 +229,11 @@ impl Guideline {
         if place.ranks < self.min_ranks {
             return Some(format!("it needs {} ranks or more", self.min_ranks));
         }
-        (self.several_nodes && !place.several_nodes).then(|| "it needs ranks on several nodes".to_owned())
+        if self.several_nodes && !place.several_nodes {
+            return Some("it needs ranks on several nodes".to_owned());
+        }
+        let has_lanes = (self.expression.as_ref()).is_some_and(|expression| expression.right.has_lanes_of_nodes());
+        (has_lanes && place.each_alone).then(|| "it needs several ranks on each node".to_owned())
     }
 
     /// The statement as one line.

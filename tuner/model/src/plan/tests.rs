@@ -76,6 +76,22 @@ fn what_needs_more_ranks_or_nodes_is_left_out_with_the_reason() {
 }
 
 #[test]
+fn lanes_of_nodes_with_one_rank_each_are_left_out() {
+    let left_out = |each_alone| {
+        let place = Place {
+            several_nodes: true,
+            each_alone,
+            ..Place::on_one_node(8)
+        };
+        plan(&["TGT39_BCAST", "TGT38_BCAST_NODE"], &[], &[64], place).left_out
+    };
+    assert!(left_out(false).is_empty());
+    let alone = left_out(true);
+    assert_eq!(alone["TGT39_BCAST"], "it needs several ranks on each node");
+    assert_eq!(alone.len(), 1);
+}
+
+#[test]
 fn a_mix_keeps_its_functions_at_its_sizes_and_counts_its_calls() {
     let text = r#"
         [[call]]

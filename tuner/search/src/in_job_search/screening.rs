@@ -86,7 +86,10 @@ impl<'c, 'a> Contests<'c, 'a> {
             }
             ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
-        let has_knobs = |one: &Selection| !space::knobs(&parts.jobs.site.library, one, target.bytes()).is_empty();
+        let nodes = parts.jobs.site.nodes();
+        let knobs =
+            |one: &Selection| space::knobs_on(nodes.as_ref(), &parts.jobs.site.library, one, target.bytes());
+        let has_knobs = |one: &Selection| !knobs(one).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
             for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
                 if !has_time() {
@@ -106,7 +109,8 @@ impl<'c, 'a> Contests<'c, 'a> {
         selection: &Selection,
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
-        let knobs = space::knobs(&self.parts.jobs.site.library, selection, target.bytes());
+        let site = self.parts.jobs.site;
+        let knobs = space::knobs_on(site.nodes().as_ref(), &site.library, selection, target.bytes());
         let start = knobs.iter().map(|knob| {
             let value = space::knob_value(selection, &knob.name);
             knob.axis(value.unwrap_or(knob.min))

@@ -1,8 +1,9 @@
 //! Ordered knobs of selections: their ranges, and their values in a selection.
 
-use kilter_algorithms::registry;
+use kilter_algorithms::{Nodes, registry};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Selection, with_knob};
+use kilter_protocol::row::LANES;
 
 use super::scale;
 use crate::ordered::{Axis, Scale};
@@ -72,6 +73,20 @@ pub fn family(selection: &Selection) -> String {
 #[must_use]
 pub fn knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
     let mut knobs = all_knobs(library, selection, bytes);
+    knobs.retain(|knob| knob.min < knob.max);
+    knobs
+}
+
+/// [`knobs`] of a job whose ranks lie so, where that is known: more lanes than the smallest node has ranks are the same lanes.
+#[must_use]
+pub fn knobs_on(nodes: Option<&Nodes>, library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
+    let mut knobs = all_knobs(library, selection, bytes);
+    let fewest = nodes.and_then(|nodes| (0..nodes.count()).map(|node| nodes.members(node).len()).min());
+    if let Some(fewest) = fewest {
+        for knob in knobs.iter_mut().filter(|knob| knob.name == LANES) {
+            knob.max = knob.max.min(fewest as u64);
+        }
+    }
     knobs.retain(|knob| knob.min < knob.max);
     knobs
 }

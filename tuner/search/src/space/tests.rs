@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use kilter_algorithms::{Collective, registry};
+use kilter_algorithms::{Collective, Nodes, registry};
 use kilter_model::config::library::{Library, find_for, load_embedded};
 use kilter_model::deployment::{Assignment, Selection, with_knob};
 use kilter_protocol::row::Row;
@@ -559,4 +559,16 @@ fn a_setting_of_one_collective_is_tried_where_that_is_too_slow() {
         names(&[Collective::ReduceScatterBlock]),
         ["smpi/reduce_scatter".to_owned()].into()
     );
+}
+
+#[test]
+fn no_more_lanes_are_tried_than_the_smallest_node_has_ranks() {
+    let lanes = Selection::Algorithm("bcast.lanes".to_owned(), std::collections::BTreeMap::new());
+    let most = |nodes: Option<&Nodes>| -> Option<u64> {
+        let knobs = knobs_on(nodes, &openmpi(), &lanes, 65536);
+        knobs.iter().find(|knob| knob.name == "lanes").map(|knob| knob.max)
+    };
+    assert_eq!(most(None), Some(64));
+    assert_eq!(most(Some(&Nodes::new(&["a", "a", "b", "b", "b"]))), Some(2));
+    assert_eq!(most(Some(&Nodes::new(&["a", "b"]))), None, "one lane is the leaders' form");
 }
