@@ -26,6 +26,9 @@ pub const FEW_REPETITIONS: [&str; 8] = [
     "barrier",
 ];
 
+/// Options of a `kilter tune` whose subject is another one: finals in which ranks also arrive apart take twice as long.
+pub const TOGETHER: [&str; 2] = ["--arrival", "none"];
+
 /// The repository.
 #[must_use]
 pub fn root() -> PathBuf {

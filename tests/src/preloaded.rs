@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{FEW_REPETITIONS, kilter, mpicc, root};
+use crate::{FEW_REPETITIONS, TOGETHER, kilter, mpicc, root};
 
 /// Compiles `tests/fixtures/NAME.c` for the MPI library under test, as a library beside what a test leaves.
 ///
@@ -38,7 +38,8 @@ pub fn tune_slow_allreduce(out: &Path, library: &Path, only: &str) -> Command {
     let mut tune = kilter("tune", out);
     tune.args(["--guidelines", "GL12", "--sizes", "1024", "--only", only])
         .args(["--launches", "6", "--budget", "240", "--rounds", "1", "--seed", "7"])
-        .args(FEW_REPETITIONS);
+        .args(FEW_REPETITIONS)
+        .args(TOGETHER);
     delayed_by(preload(&mut tune, library), SLOW_NS);
     tune
 }

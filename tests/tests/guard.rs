@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{FEW_REPETITIONS, few_settings, in_path, kilter, left_out, preloaded, report, run};
+use kilter_tests::{FEW_REPETITIONS, TOGETHER, few_settings, in_path, kilter, left_out, preloaded, report, run};
 use serde_json::Value;
 
 /// Fewest launches that are allowed.
@@ -65,7 +65,8 @@ fn a_deployed_setting_that_was_reverted_is_named_with_what_it_fixed() {
     let mut tune = with_slow_reduce("tune", out.path(), (&slow, LONG_DELAY_NS), &few);
     tune.args(["--guidelines", "GL8", "--sizes", "4096", "--only", "parameters"])
         .args(["--launches", "6", "--budget", "240", "--rounds", "1", "--seed", "7"])
-        .args(FEW_REPETITIONS);
+        .args(FEW_REPETITIONS)
+        .args(TOGETHER);
     run(&mut tune, &[0, 1]);
     let tuned = report(out.path());
     let change = &tuned["changes"][0];

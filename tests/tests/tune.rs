@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use kilter_tests::components::with_all;
-use kilter_tests::{algorithms_of, cells, few_settings, kilter, left_out, preloaded, report, run};
+use kilter_tests::{TOGETHER, algorithms_of, cells, few_settings, kilter, left_out, preloaded, report, run};
 use serde_json::Value;
 
 /// Far more than a reduce of 4 KiB takes.
@@ -122,7 +122,9 @@ fn with_parameters_frozen_a_plugin_or_mockup_fixes_or_the_reason_is_given() {
     let out = tempfile::tempdir().unwrap();
     let mix = out.path().join("mix.toml");
     std::fs::write(&mix, MIX).unwrap();
-    let report = tune(out.path(), &["--only", "algorithms", "--mix", mix.to_str().unwrap()]);
+    let [option, together] = TOGETHER;
+    let mix = ["--only", "algorithms", option, together, "--mix", mix.to_str().unwrap()];
+    let report = tune(out.path(), &mix);
     let measured = report["cells"].as_array().unwrap().iter();
     assert!(
         measured.clone().count() > 0 && measured.clone().all(|cell| cell["bytes"] != 1024),
@@ -179,6 +181,7 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
                 "--contest",
                 "reduce@512KiB",
             ])
+            .args(TOGETHER)
             .arg("--library-description")
             .arg(few_settings(
                 out.path(),
@@ -230,6 +233,7 @@ fn algorithms_that_nobody_asks_for_are_not_credited_but_with_what_admits_them() 
             .arg(&file)
             .args(["-n", "4", "--mca", "coll_basic_priority=90", "--guidelines", "GL8"])
             .args(["--sizes", "64KiB", "--contest", "reduce@64KiB", "--only", "parameters"])
+            .args(TOGETHER)
             .args(["--launches", "2", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );

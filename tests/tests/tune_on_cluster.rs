@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{cells, few_settings, kilter, report, root, run};
+use kilter_tests::{TOGETHER, cells, few_settings, kilter, report, root, run};
 use serde_json::Value;
 
 fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
@@ -24,6 +24,7 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
         "bcast,scan",
     ])
     .args(["--launches", "7", "--budget", "300", "--rounds", "2"])
+    .args(TOGETHER)
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
     // A setting of whole launches competes, but one is enough: each takes launches, and none mends these.

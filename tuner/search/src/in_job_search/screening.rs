@@ -87,8 +87,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             ratios.extend(job.ratios(target, chunk, Purpose::Screening)?);
         }
         let nodes = parts.jobs.site.nodes();
-        let knobs =
-            |one: &Selection| space::knobs_on(nodes.as_ref(), &parts.jobs.site.library, one, target.bytes());
+        let knobs = |one: &Selection| space::knobs_on(nodes.as_ref(), &parts.jobs.site.library, one, target.bytes());
         let has_knobs = |one: &Selection| !knobs(one).is_empty();
         for kind in [FixKind::Parameter, FixKind::Algorithm] {
             for (selection, _) in to_refine(&ratios, kind, &has_knobs) {
@@ -109,7 +108,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         selection: &Selection,
         ratios: &mut BTreeMap<Selection, f64>,
     ) -> anyhow::Result<()> {
-        let site = self.parts.jobs.site;
+        let site = &self.parts.jobs.site;
         let knobs = space::knobs_on(site.nodes().as_ref(), &site.library, selection, target.bytes());
         let start = knobs.iter().map(|knob| {
             let value = space::knob_value(selection, &knob.name);

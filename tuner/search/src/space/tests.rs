@@ -570,5 +570,9 @@ fn no_more_lanes_are_tried_than_the_smallest_node_has_ranks() {
     };
     assert_eq!(most(None), Some(64));
     assert_eq!(most(Some(&Nodes::new(&["a", "a", "b", "b", "b"]))), Some(2));
-    assert_eq!(most(Some(&Nodes::new(&["a", "b"]))), None, "one lane is the leaders' form");
+    assert_eq!(
+        most(Some(&Nodes::new(&["a", "b"]))),
+        None,
+        "one lane is the leaders' form"
+    );
 }
