@@ -25,6 +25,7 @@ fn blocks(ranks: usize, element: Element) -> Vec<Block> {
         element_bytes: element.bytes(),
         // So that guidelines of several nodes take part: one node is one part.
         several_nodes: true,
+        each_alone: false,
     };
     let plan = Plan::new(&guidelines, &[], &sizes(ranks), place);
     for guideline in guidelines.iter().filter(|guideline| guideline.kind == Kind::Pattern) {

@@ -563,7 +563,7 @@ fn a_setting_of_one_collective_is_tried_where_that_is_too_slow() {
 
 #[test]
 fn no_more_lanes_are_tried_than_the_smallest_node_has_ranks() {
-    let lanes = Selection::Algorithm("bcast.lanes".to_owned(), std::collections::BTreeMap::new());
+    let lanes = Selection::Algorithm("bcast.lanes".to_owned(), Vec::new());
     let most = |nodes: Option<&Nodes>| -> Option<u64> {
         let knobs = knobs_on(nodes, &openmpi(), &lanes, 65536);
         knobs.iter().find(|knob| knob.name == "lanes").map(|knob| knob.max)
