@@ -25,7 +25,7 @@ impl Mockup {
     #[must_use]
     pub fn scratch(&self, p_ranks: usize, n_bytes: usize) -> usize {
         if self.is_over_lanes() {
-            // Of one rank on each node, the most: two shares, and with padding a copy of the input and one of the output.
+            // One rank on each node keeps the most: two shares, and with padding a copy of the input and one of the output.
             let row_bytes = p_ranks.saturating_mul(scratch::ELEMENT_BYTES);
             let most = scratch::kept(n_bytes.saturating_add(row_bytes)).saturating_mul(4);
             return if n_bytes == 0 { 0 } else { most };

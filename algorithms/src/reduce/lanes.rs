@@ -146,7 +146,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             ring_scratch,
             piece,
         )?;
-        // What the lane delivers: at the root where it belongs, on the other heads of its node in what the ring has used.
+        // The lane delivers at the root where it belongs, on the other heads of its node in what the ring has used.
         let delivered = match (node == root_node, number == root_number) {
             (true, true) => &mut output[piece(number)],
             (true, false) => &mut ring_scratch[..result.len()],

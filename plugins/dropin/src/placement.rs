@@ -1,4 +1,4 @@
-//! How the ranks of a communicator lie on nodes, where a rule asks for it.
+//! The nodes of a communicator's ranks, where a rule asks for them.
 
 use kilter_mpi::MPI_Comm;
 use kilter_profile::Placement;
@@ -7,7 +7,7 @@ use crate::rules::Rules;
 use crate::started::Started;
 use crate::tell;
 
-/// How the ranks of a communicator lie, the same on all of them. Ranks tell each other their nodes only where a rule for so many of them
+/// The placement of a communicator's ranks, the same on all of them. Ranks tell each other their nodes only where a rule for so many of them
 /// asks for that and they are on several; else a placement of these ranks is given for which the same rules hold. `None`: they could not tell.
 ///
 /// # Safety

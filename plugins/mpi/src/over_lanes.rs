@@ -147,7 +147,7 @@ impl Run<'_> {
         Ok(copy.cast_const().cast())
     }
 
-    /// Where the whole volume is collected: with the caller, unless it is padded.
+    /// Place in which the whole volume is collected: with the caller, unless it is padded.
     fn collected(&mut self) -> Result<*mut c_void, MpiError> {
         if self.padded == self.arguments.count {
             return Ok(self.arguments.recv);

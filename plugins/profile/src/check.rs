@@ -144,7 +144,7 @@ fn check_rule(rule: usize, written: &Rule, catalogue: &Catalogue) -> Result<Coll
     }
     let (least, most) = written.communicators.ranks_between();
     let ranks = Numbers(least, most);
-    // Of numbers that follow each other, 1 and 2 are the only ones that are powers of two throughout.
+    // Among numbers that follow each other, 1 and 2 are the only ones that are powers of two throughout.
     let are_powers = least.is_power_of_two() && (most == least || (least, most) == (1, 2));
     if implementation.needs.power_of_two_ranks && !are_powers {
         return Err(Problem::PowerOfTwo { rule, id, ranks });

@@ -109,7 +109,7 @@ impl Bounds {
         self.max.unwrap_or(usize::MAX)
     }
 
-    /// What both allow.
+    /// Numbers that both allow.
     fn and(&self, other: &Bounds) -> Bounds {
         let least = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
         Bounds {
@@ -461,7 +461,7 @@ mod tests {
             prop_assert!(sizes.windows(2).all(|pair| pair[0].1 + 1 < pair[1].0));
         }
 
-        /// What is written is read back.
+        /// A written text is read back.
         #[test]
         fn text_is_read_back(one in any_communicators()) {
             let text = serde_json::to_string(&one).unwrap();

@@ -48,7 +48,7 @@ pub struct Profile {
     /// Shared objects with algorithms, absolute or relative to the profile's directory.
     #[schemars(inner(length(min = 1)))]
     pub plugins: Vec<String>,
-    /// Which of two rules holds that match one call; without it, such rules are a mistake.
+    /// Order of rules that match one call; without it, such rules are a mistake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
     /// The rules.

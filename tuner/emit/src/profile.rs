@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(order, None);
     }
 
-    /// What was measured holds within a range around it, and the profile says so.
+    /// A measurement holds within a range around it, and the profile says so.
     #[test]
     fn parts_that_meet_hold_in_their_order() {
         let around = Communicators {

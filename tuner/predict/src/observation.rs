@@ -60,13 +60,13 @@ pub enum BadObservation {
     /// A time that is no time.
     #[error("{call} by {implementation} on {layout}: {seconds} s is no time; allowed: more than 0 s; measure it again")]
     Seconds {
-        /// Where it was measured.
+        /// The layout on which it was measured.
         layout: Layout,
         /// The call.
         call: Call,
         /// The implementation.
         implementation: Box<Implementation>,
-        /// What was given.
+        /// The value that was given.
         seconds: f64,
     },
     /// An uncertainty that is none.
@@ -74,19 +74,19 @@ pub enum BadObservation {
         "{call} by {implementation} on {layout}: {noise} is no noise; allowed: 0 and more, as a share of the median"
     )]
     Noise {
-        /// Where it was measured.
+        /// The layout on which it was measured.
         layout: Layout,
         /// The call.
         call: Call,
         /// The implementation.
         implementation: Box<Implementation>,
-        /// What was given.
+        /// The value that was given.
         noise: f64,
     },
     /// Two times of one implementation.
     #[error("{call} by {implementation} on {layout} is given twice; give the median of all its times once")]
     Twice {
-        /// Where it was measured.
+        /// The layout on which it was measured.
         layout: Layout,
         /// The call.
         call: Call,

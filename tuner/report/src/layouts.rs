@@ -36,7 +36,7 @@ pub struct Index {
     pub is_tuned: bool,
     /// Choices of some layout that the merged files leave out, a line each.
     pub left_out: Vec<String>,
-    /// What was chosen over the layouts of a whole machine; absent where layouts were listed.
+    /// Choices over the layouts of a whole machine; absent where layouts were listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<MachineMap>,
     /// The application's run in which its calls were counted, if it is known.

@@ -29,7 +29,7 @@ pub struct Finalist {
     pub as_good: bool,
     /// True if it meets the bound.
     pub fixes: bool,
-    /// What speaks against its deployment beside its times.
+    /// Reason against its deployment beside its times.
     pub objection: Option<NotDeployed>,
 }
 

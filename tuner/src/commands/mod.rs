@@ -77,7 +77,7 @@ impl Status {
             now == Outcome::Violated || (cell.before.verdict == Outcome::Violated && now != Outcome::Holds)
         });
         let apart = report.arrivals.iter().any(|cell| {
-            // What is deployed beside the untouched library is no guideline.
+            // A comparison with the untouched library is no guideline.
             cell.guideline.is_some() && cell.comparison.verdict == Outcome::Violated
         });
         // A target that cannot be met here is no violation of the library's.

@@ -73,7 +73,7 @@ pub(super) fn run(options: &TuneOptions, own_options: String) -> anyhow::Result<
     )
 }
 
-/// What a command knows beyond the layouts that it tuned.
+/// Knowledge of a command beyond the layouts that it tuned.
 pub(super) struct Over<'m> {
     /// Predictions for the layouts of a machine, which the report draws.
     pub(super) map: Option<&'m Map>,

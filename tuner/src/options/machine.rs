@@ -9,7 +9,7 @@ use super::allocation::{self, Surroundings};
 use super::slots;
 use crate::cli;
 
-/// What was asked for.
+/// The options as typed.
 #[derive(Debug)]
 pub struct WholeMachine {
     /// The nodes and their cores.

@@ -24,7 +24,7 @@ pub(super) struct Known<'a> {
     pub(super) library: &'a Library,
     pub(super) ranks: usize,
     pub(super) hosts: usize,
-    /// How the ranks lie on them, if the job said so.
+    /// Placement of the ranks on them, if the job said it.
     pub(super) placement: Option<Placement>,
     /// Parameters as the running library reports them.
     pub(super) variables: &'a BTreeMap<String, String>,

@@ -40,7 +40,7 @@ fn the_winner_that_is_slower_when_ranks_arrive_apart_is_refused_and_named() {
     };
     assert_eq!(when, "when ranks arrive at random");
     assert!((ratio - 1.5).abs() < 0.1, "{ratio}");
-    // What is deployed was measured so as well, beside the untouched library.
+    // The deployed files were measured so as well, beside the untouched library.
     let [cell] = &run.report.arrivals[..] else {
         panic!("{:?}", run.report.arrivals)
     };

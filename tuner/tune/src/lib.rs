@@ -48,7 +48,7 @@ pub struct Tuned {
     pub contests: Vec<Contest>,
     /// Targets for overlap.
     pub goals: Goals,
-    /// What is deployed beside the untouched library, with ranks that arrive apart.
+    /// The deployed files beside the untouched library, with ranks that arrive apart.
     pub arrivals: Vec<ArrivalCell>,
 }
 

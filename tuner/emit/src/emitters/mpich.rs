@@ -236,7 +236,7 @@ fn by_size(parts: &[(Vec<Range>, Vec<SizeRule>)]) -> Vec<(Range, Vec<SizeRule>)>
     found
 }
 
-/// What of a range none of the others takes.
+/// The part of a range that none of the others takes.
 fn free(range: Range, taken: &[Range]) -> Vec<Range> {
     taken.iter().fold(vec![range], |free, (low, high)| {
         let left = free.into_iter().flat_map(|(from, to)| {

@@ -123,7 +123,7 @@ impl Emitter for OpenMpi {
 /// The rules, fenced by communicator size, and their file's text. They know the number of ranks and not how these lie.
 fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules, String)> {
     let mut rules = Rules::default();
-    // Of parts that meet, the first one holds.
+    // The first of the parts that meet holds.
     for part in decisions.parts.iter().rev() {
         add(&mut rules, library, part)?;
     }

@@ -1,4 +1,4 @@
-//! What is deployed on layouts that were not measured, beside the exhaustive optimum: `scripts/benchmark-prediction evaluate`.
+//! Deployment on layouts that were not measured, beside the exhaustive optimum: `scripts/benchmark-prediction evaluate`.
 //!
 //! `prediction TIMES KNOWN CELLS`: a table of times as `scripts/benchmark-prediction measure` writes it, the layouts from which is predicted, and
 //! the file for a line for each cell. Prints a summary.
@@ -168,7 +168,7 @@ impl<'a> Truth<'a> {
     }
 }
 
-/// How good a map is.
+/// Quality of a map.
 struct Score {
     cells: usize,
     good: usize,
@@ -216,7 +216,7 @@ impl Score {
     }
 }
 
-/// What is deployed on asked layouts.
+/// Implementations that are deployed on asked layouts.
 struct Split {
     predicted: Map,
     naive: Map,

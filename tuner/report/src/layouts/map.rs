@@ -33,7 +33,7 @@ pub struct MapCell {
     /// Nodes by ranks per node.
     #[serde(serialize_with = "name")]
     pub layout: Layout,
-    /// How the choice is known.
+    /// Ground of the choice.
     pub standing: Standing,
     /// The implementation, such as `bcast.chain`; `default` is the library's own.
     pub choice: String,
@@ -51,7 +51,7 @@ pub struct MapCell {
     pub because: Option<String>,
 }
 
-/// How a choice is known.
+/// Ground of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {

@@ -63,7 +63,7 @@ pub struct Calls<'a> {
     pub jobs: &'a Jobs<'a>,
     /// Messages that were counted before.
     pub proofs: &'a Proofs,
-    /// What was put away and is not forced.
+    /// Algorithms that were put away and are not forced.
     pub quarantine: &'a Quarantine,
     /// Begins the names of launches.
     pub label: &'a str,

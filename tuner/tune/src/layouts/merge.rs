@@ -1,6 +1,6 @@
 //! Merges the decisions of several layouts into one set. Pure.
 //!
-//! What the drop-in runs is fenced by the layout, so that layouts do not meet. An algorithm of the library's own is fenced by the size of the
+//! A choice that the drop-in runs is fenced by the layout, so that layouts do not meet. An algorithm of the library's own is fenced by the size of the
 //! communicator, and acts on all layouts with that number of ranks (16x1 and 8x2), but for those in which the drop-in takes the call over. A
 //! setting of the whole launch acts on all layouts. The rule:
 //!

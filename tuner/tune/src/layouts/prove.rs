@@ -106,7 +106,7 @@ pub fn prove(
         (merged, emitted) = (Merged::default(), None);
     }
     if emitted.is_some() && take_out(members, &chosen, &mut merged, &mut measured) {
-        // What is predicted rests on what is left.
+        // Predictions rest on the choices that are left.
         merged.predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
         emitted = if merged.is_empty() {
             None

@@ -70,7 +70,7 @@ pub fn layouts(machine: Machine) -> Vec<(Layout, Role)> {
     all
 }
 
-/// Of these numbers, the one nearest to the middle of 1 and `most` as factors go; the larger of two. `None` if none lies between.
+/// The one of these numbers that is nearest to the middle of 1 and `most` as factors go; the larger of two. `None` if none lies between.
 fn between(most: usize, numbers: &[usize]) -> Option<usize> {
     let off = |number: usize| {
         let square = (number * number) as f64 / most as f64;

@@ -13,12 +13,12 @@ use crate::Tuned;
 use crate::layouts::prove::Member;
 use crate::layouts::turns::Turns;
 
-/// What a command does for each layout: it knows options, store and reports.
+/// The part of a command for each layout: it knows options, store and reports.
 pub trait Steps<'a, 'c> {
     /// Begins or resumes the run of a layout.
     ///
     /// # Errors
-    /// What keeps it from beginning.
+    /// Reason for which it does not begin.
     fn begin(&self, layout: Layout) -> anyhow::Result<&'a Context<'c>>;
 
     /// Runs the loop of a layout.
@@ -38,7 +38,7 @@ pub trait Steps<'a, 'c> {
 pub struct Measured<'a, 'c> {
     /// In their order.
     pub members: Vec<Member<'a, 'c>>,
-    /// What was measured there.
+    /// Times that were measured there.
     pub observations: Vec<Observation>,
     /// True if no further layout is worth its seconds; false if the seconds ended first.
     pub is_complete: bool,
@@ -50,7 +50,7 @@ const LEAST_SHARE: f64 = 0.3;
 /// Tunes layouts until none is left whose decisions are uncertain, or the seconds are spent but for the proof of all.
 ///
 /// # Errors
-/// What ends the command; what was measured is stored, and the same command goes on.
+/// An error that ends the command; what was measured is stored, and the same command goes on.
 pub fn measure<'a, 'c>(
     schedule: &Schedule,
     state: &mut State,

@@ -1,4 +1,4 @@
-//! What was measured on a layout, as predictions for others are made from it.
+//! Measurements of a layout, as predictions for others are made from them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What an allocation does of a machine's layouts, and what is left to further ones.
+//! The part of a machine's layouts that an allocation does, and the rest for further ones.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub struct Planned {
     pub role: Role,
     /// Sides of guidelines that are timed there.
     pub sides: usize,
-    /// What its loop takes.
+    /// Estimate of its loop.
     pub estimate: Estimate,
     /// True if its loop ended in an earlier allocation: its samples cost nothing.
     pub is_done: bool,
@@ -54,7 +54,7 @@ impl Schedule {
         let mut left = (1.0 - PROOF_SHARE) * budget_seconds;
         let (mut now, mut later) = (Vec::new(), Vec::new());
         let mut all = layouts(machine);
-        // What was begun goes on before anything else begins, and what is done is at hand.
+        // A layout that was begun goes on before anything else begins, and one that is done is at hand.
         all.sort_by_key(|(layout, _)| !state.has_begun(*layout));
         for (layout, role) in all {
             let sides = sides(layout);

@@ -60,7 +60,7 @@ pub enum StateError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The mistake and its place.
         what: String,
     },
 }

@@ -80,7 +80,7 @@ fn handed_to<'c>(
 
 fn rules(components: &Components, parts: &[Part<'_>]) -> ComponentRules {
     let mut rules = ComponentRules::default();
-    // Of parts that meet, the first one holds.
+    // The first of the parts that meet holds.
     for part in parts.iter().rev() {
         for ((collective, bytes), selection) in part.selections {
             let (Selection::Settings(settings), Some(row)) = (selection, components.of(*collective)) else {
@@ -91,7 +91,7 @@ fn rules(components: &Components, parts: &[Part<'_>]) -> ComponentRules {
                 .filter_map(|one| handed_to(Some(components), *collective, one));
             let Some(component) = to.next() else { continue };
             let volumes = range::around(&part.volumes_of(*collective), *bytes);
-            // What the file compares may be one rank's block, of the communicator that was measured.
+            // The file may compare one rank's block, of the communicator that was measured.
             let counted = row.counts.range(volumes, part.ranks as u64);
             for ranks in part.sizes() {
                 rules.add(row.id, ranks, counted, component, &components.own);

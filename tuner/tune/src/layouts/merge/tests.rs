@@ -108,7 +108,7 @@ fn layouts_of_one_size_share_the_algorithm_of_the_library_that_all_of_them_chose
     ");
 }
 
-/// Where the drop-in takes a call over, the library's choice for as many ranks does not matter: until it does so no longer.
+/// The library's choice for as many ranks does not matter while the drop-in takes the call over, and matters again when it no longer does.
 #[test]
 fn an_algorithm_of_the_library_stands_where_the_other_layout_has_one_of_the_drop_in() {
     let chosen = [("16x1", of_library(&[(1, "1")])), ("8x2", of(&[], &[(1, "mine")]))];
