@@ -12,6 +12,18 @@ use crate::choose::Choice;
 use crate::reasons;
 use crate::target::Target;
 
+/// Time of calls under changes over their time without them.
+pub type Gains = BTreeMap<Cell, f64>;
+
+/// The gains of these and of those together: times of a call that both change are multiplied.
+#[must_use]
+pub fn together(mut these: Gains, those: Gains) -> Gains {
+    for (cell, ratio) in those {
+        *these.entry(cell).or_insert(1.0) *= ratio;
+    }
+    these
+}
+
 /// Findings of a step, or of several together.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -26,6 +38,8 @@ pub struct Findings {
     pub met: Vec<(Change, BTreeSet<String>)>,
     /// Targets that need no selection, since the default met their bounds in a contest under the settings in force.
     pub held: BTreeSet<String>,
+    /// Calls that the confirmed changes of whole launches make faster or slower, targets or not.
+    pub gains: Gains,
 }
 
 /// Everything that was measured for a target.
@@ -82,6 +96,7 @@ impl Findings {
         self.left_behind.extend(other.left_behind);
         self.met.extend(other.met);
         self.held.extend(other.held);
+        self.gains = together(self.gains, other.gains);
         for (target, more) in other.evidence {
             let own = self.evidence.entry(target).or_default();
             own.launch_wide.extend(more.launch_wide);

@@ -22,7 +22,7 @@ use crate::context::LaunchSearch;
 use crate::findings::{Evidence, Findings};
 use crate::shared_launches::{self, Member, each_once};
 use crate::target::Target;
-use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged};
+use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged, gains};
 
 /// Choices that are confirmed for each target.
 pub const PLACES: usize = 2;
@@ -133,16 +133,22 @@ pub fn search(
     let mut accepted: Vec<Vec<Assignment>> = composed(library, plan, ranks, &standing, &chosen);
     accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
     let all = each_once(accepted.iter().flatten().cloned());
-    if !all.is_empty() && !configurations.contains(&all) {
+    if let Some(index) = configurations.iter().skip(1).position(|one| *one == all) {
+        findings.gains = gains(&samples[0], &samples[index + 1]);
+    } else if !all.is_empty() {
         // What is deployed was put together of several, and elsewhere it chooses what none of them had there.
         let samples = launches.in_turn(
             "confirm combinations of algorithms that are chosen at the start",
             &[Vec::new(), all],
         )?;
+        let confirmed = accepted.len();
         accepted.retain(|own| {
             let collective = own.first().and_then(|first| library.chosen_by(&first.name));
             keeps_its_promise(collective, targets, &chosen, &samples)
         });
+        if let ([without, with], true) = (samples.as_slice(), accepted.len() == confirmed) {
+            findings.gains = gains(without, with);
+        }
     }
     for own in accepted {
         let collective = own.first().and_then(|first| library.chosen_by(&first.name));

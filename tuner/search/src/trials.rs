@@ -13,6 +13,7 @@ use kilter_stats::sample::Sample;
 
 use crate::DAMAGE_FLOOR;
 use crate::context::LaunchSearch;
+use crate::findings::Gains;
 use crate::repetition::{Purpose, repetitions, repetitions_of};
 use crate::target::Target;
 use kilter_model::change::id;
@@ -328,6 +329,18 @@ pub fn is_slower(before: &Sample, after: &Sample) -> bool {
     after.min() > before.max() && after.median() > (1.0 + DAMAGE_FLOOR) * before.median()
 }
 
+/// Times after over times before, of the library's collectives that differ for certain: every launch of one is beyond every launch of the other.
+#[must_use]
+pub fn gains(before: &Samples, after: &Samples) -> Gains {
+    let gain = |(subject, after): (&Subject, &Sample)| {
+        let before = before.get(subject)?;
+        let differs = is_slower(before, after) || is_slower(after, before);
+        let cell = (subject.collective()?, subject.bytes);
+        differs.then(|| (cell, after.median() / before.median()))
+    };
+    after.iter().filter_map(gain).collect()
+}
+
 /// The library's collectives that became slower.
 pub fn damaged<'t>(before: &'t Samples, after: &'t Samples) -> impl Iterator<Item = &'t Subject> {
     let is_damage = |(subject, time): &(&'t Subject, &'t Sample)| {
@@ -355,5 +368,25 @@ mod tests {
         assert!(is_damage([1.2; 5]));
         assert!(!is_damage([1.05; 5]));
         assert!(!is_damage([1.0, 1.5, 1.5, 1.5, 1.5]));
+    }
+
+    #[test]
+    fn a_gain_is_what_every_launch_shows() {
+        let of = |bcast: [f64; 3], scan: [f64; 3]| {
+            let own = |collective, values: [f64; 3]| {
+                (
+                    Subject::library(collective, 8),
+                    Sample::new(values.to_vec()).unwrap(),
+                )
+            };
+            Samples::from([own(Collective::Bcast, bcast), own(Collective::Scan, scan)])
+        };
+        let before = of([2.0, 2.1, 2.2], [1.0, 1.0, 1.1]);
+        let after = of([0.5, 0.5, 1.05], [0.8, 0.5, 1.0]);
+        let found = gains(&before, &after);
+        assert_eq!(found.keys().collect::<Vec<_>>(), [&(Collective::Bcast, 8)]);
+        assert!((found[&(Collective::Bcast, 8)] - 0.5 / 2.1).abs() < 1e-12);
+        let slower = gains(&after, &before);
+        assert!((slower[&(Collective::Bcast, 8)] - 2.1 / 0.5).abs() < 1e-12);
     }
 }

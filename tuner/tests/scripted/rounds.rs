@@ -30,6 +30,7 @@ fn one_after_the_other() -> ScriptedLibrary {
 
 const CELLS: &str = "--guidelines GL8,GL10 --sizes 4096 --only parameters";
 
+/// Scatter and Allgather are timed together alone, so that the proof is the first to show it.
 #[test]
 fn what_a_fix_breaks_is_mended_in_the_next_round() {
     let run = tune(one_after_the_other(), CELLS);
@@ -38,19 +39,6 @@ fn what_a_fix_breaks_is_mended_in_the_next_round() {
     let bcast = cell(&run, "GL10 bcast 4096");
     assert_eq!(bcast.before.verdict, Outcome::Holds);
     assert_eq!(bcast.after.as_ref().map(|after| after.verdict), Some(Outcome::Holds));
-}
-
-#[test]
-fn without_a_next_round_it_stays_and_is_said() {
-    let run = tune(one_after_the_other(), &format!("{CELLS} --rounds 1"));
-    assert_eq!(changes(&run), ["x=1"]);
-    let after = cell(&run, "GL10 bcast 4096").after.as_ref().map(|after| after.verdict);
-    assert_eq!(after, Some(Outcome::Violated));
-    assert!(
-        unfixed(&run, "GL10 bcast 4096").contains("--rounds"),
-        "{}",
-        unfixed(&run, "GL10 bcast 4096")
-    );
 }
 
 /// Both kinds of the library's own fall one round after the other, and the third finds what is neither.
@@ -96,6 +84,19 @@ fn what_a_choice_leaves_behind_is_searched_with_it() {
             "MPI_Reduce at 4 KiB=reduce_algorithm=2"
         ]
     );
+    let reduce = cell(&run, SLOW);
+    assert_eq!(reduce.before.verdict, Outcome::Holds);
+    assert_eq!(reduce.after.as_ref().map(|after| after.verdict), Some(Outcome::Holds));
+}
+
+/// The launches that confirm a setting of whole launches time every call, and so tell what it leaves behind.
+#[test]
+fn what_a_setting_of_whole_launches_leaves_behind_is_searched_with_it() {
+    let run = tune(
+        faster_than_reduce(|call| call.is("x", "1")).setting("x", "0", &["1"]),
+        "--guidelines GL8,GL13 --sizes 4096 --only parameters --rounds 1",
+    );
+    assert_eq!(changes(&run), ["x=1", "MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
     let reduce = cell(&run, SLOW);
     assert_eq!(reduce.before.verdict, Outcome::Holds);
     assert_eq!(reduce.after.as_ref().map(|after| after.verdict), Some(Outcome::Holds));
@@ -243,4 +244,17 @@ fn a_later_round_has_the_seconds_that_the_proof_before_it_did_not_need() {
         ]
     );
     assert!(run.seconds < 60.0, "{}", run.seconds);
+}
+
+/// Only the proof shows that Reduce does not keep up.
+#[test]
+fn without_a_next_round_it_stays_and_is_said() {
+    let run = tune(
+        long_first(),
+        "--guidelines GL8,GL13 --sizes 4096 --only parameters --rounds 1",
+    );
+    assert_eq!(changes(&run), ["MPI_Allreduce at 4 KiB=allreduce_algorithm=2"]);
+    let after = cell(&run, SLOW).after.as_ref().map(|after| after.verdict);
+    assert_eq!(after, Some(Outcome::Violated));
+    assert!(unfixed(&run, SLOW).contains("--rounds"), "{}", unfixed(&run, SLOW));
 }

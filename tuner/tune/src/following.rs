@@ -9,19 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
-use kilter_model::change::Cell;
 use kilter_model::plan::{self, Plan, PlannedCell, Subject};
 use kilter_protocol::expression::Side;
 use kilter_search::choose::Choice;
+use kilter_search::findings::Gains;
 use kilter_search::target::{Broken, Target, grouped};
 use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{Outcome, split};
 
-/// Time of each chosen cell over its default's, as the contests measured it.
-pub(super) type Gains = BTreeMap<Cell, f64>;
-
-/// The gains of these choices.
+/// The gains of these choices, as the contests measured them.
 pub(super) fn gains(choices: &[(Target, Choice)]) -> Gains {
     let gain = |(target, choice): &(Target, Choice)| {
         let chosen = choice.contest.candidates.iter().find(|one| one.chosen)?;

@@ -13,7 +13,7 @@ use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Choice;
 use kilter_search::context::{Context, LaunchSearch};
-use kilter_search::findings::Findings;
+use kilter_search::findings::{Findings, Gains, together};
 use kilter_search::in_job_search::Contests;
 use kilter_search::target::Target;
 use kilter_search::verification::Verification;
@@ -41,7 +41,7 @@ pub(super) fn search(
         give_up(ledger, target, reason);
     }
     let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, targets)?;
-    let (for_cells, targets) = for_cells(ledger, context, options, &label, (now, targets))?;
+    let (for_cells, targets) = for_cells(ledger, context, options, &label, (now, targets), &launch_wide.gains)?;
     enter(
         ledger,
         &context.progress,
@@ -86,13 +86,14 @@ fn confirm(ledger: &mut Ledger, proposals: &[Proposal]) {
 }
 
 /// Searches selections for single cells under all that is in force, with a gate where nothing else fixes one, and then for cells that the choices
-/// leave behind. Returns the findings and all targets.
+/// leave behind, or the changes of whole launches with their `gains`. Returns the findings and all targets.
 fn for_cells(
     ledger: &Ledger,
     context: &Context<'_>,
     options: &TuneOptions,
     label: &str,
     (now, targets): (&Verification, &[Target]),
+    gains: &Gains,
 ) -> anyhow::Result<(Findings, Vec<Target>)> {
     let is_open = |target: &&Target| target.cell().is_some_and(|cell| !ledger.is_closed(cell));
     let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
@@ -115,7 +116,8 @@ fn for_cells(
     let (mut all, mut searched) = (targets.to_vec(), targets.to_vec());
     for number in 1..=MOST_STEPS {
         let floor = context.site.options.effect_floor;
-        let mut behind = following::follow_ups((now, &context.plan), &following::gains(&choices), &searched, floor);
+        let gains = together(gains.clone(), following::gains(&choices));
+        let mut behind = following::follow_ups((now, &context.plan), &gains, &searched, floor);
         behind.retain(|target| is_open(&target) && context.site.options.limits.leaves(&target.function).is_none());
         if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
             break;

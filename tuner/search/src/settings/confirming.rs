@@ -13,11 +13,11 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use super::Search;
-use crate::findings::Findings;
+use crate::findings::{Findings, together};
 use crate::savings;
 use crate::space::LaunchCandidate;
 use crate::target::Target;
-use crate::trials::{Samples, Times, damaged};
+use crate::trials::{Samples, Times, damaged, gains};
 
 impl Search<'_, '_> {
     /// Measures the finalists and the present state in turn, several launches each; accepts candidates greedily while each
@@ -54,6 +54,7 @@ impl Search<'_, '_> {
                         fixes: new(&shown.fixed),
                     });
                     fixed_so_far.extend(shown.fixed);
+                    findings.gains = together(std::mem::take(&mut findings.gains), gains(untouched, times));
                 }
                 Judged::Refused(why) => self.refuse_finalist(&candidate_id, why),
                 // What was to be measured whatever it showed has not looked better.
