@@ -94,6 +94,11 @@ pub enum NotDeployed {
         /// Excess of the cost, in seconds.
         seconds: f64,
     },
+    /// It makes more cells slower than their bounds than it fixes, and the budget ended before these were searched.
+    LeavesBehind {
+        /// Those cells.
+        cells: Vec<String>,
+    },
     /// No guideline is violated. The contest was requested, and nothing is changed for it.
     NothingToFix,
     /// This library offers no way to deploy it.
@@ -228,6 +233,12 @@ impl fmt::Display for NotDeployed {
                 f,
                 "would cost the calls of the mix {} more than it saves",
                 format::seconds(*seconds)
+            ),
+            NotDeployed::LeavesBehind { cells } => write!(
+                f,
+                "would leave more cells slower than their bounds than it fixes, and the budget ended before these were searched: {}; raise \
+                 --budget",
+                cells.join(", ")
             ),
             NotDeployed::NothingToFix => write!(f, "is not needed: no guideline is violated here"),
             NotDeployed::CannotBeDeployed => write!(f, "cannot be deployed with this library"),

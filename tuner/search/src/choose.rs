@@ -35,6 +35,17 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Leaves the chosen candidate out for this reason, and nothing takes its place.
+    pub fn leave_out(&mut self, why: &NotDeployed) {
+        let Some(chosen) = self.chosen.take() else { return };
+        self.needs.clear();
+        self.unfixed_because = Some(format!("`{}` {why}", chosen.id()));
+        for one in self.contest.candidates.iter_mut().filter(|one| one.chosen) {
+            one.chosen = false;
+            one.not_deployed = Some(why.clone());
+        }
+    }
+
     /// False for a default that holds after all, which needs no fix; without bounds, a contest was asked for.
     #[must_use]
     pub fn is_wanted(&self, target: &Target) -> bool {

@@ -373,12 +373,8 @@ mod tests {
     #[test]
     fn a_gain_is_what_every_launch_shows() {
         let of = |bcast: [f64; 3], scan: [f64; 3]| {
-            let own = |collective, values: [f64; 3]| {
-                (
-                    Subject::library(collective, 8),
-                    Sample::new(values.to_vec()).unwrap(),
-                )
-            };
+            let own =
+                |collective, values: [f64; 3]| (Subject::library(collective, 8), Sample::new(values.to_vec()).unwrap());
             Samples::from([own(Collective::Bcast, bcast), own(Collective::Scan, scan)])
         };
         let before = of([2.0, 2.1, 2.2], [1.0, 1.0, 1.1]);

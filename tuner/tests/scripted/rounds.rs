@@ -258,3 +258,33 @@ fn without_a_next_round_it_stays_and_is_said() {
     assert_eq!(after, Some(Outcome::Violated));
     assert!(unfixed(&run, SLOW).contains("--rounds"), "{}", unfixed(&run, SLOW));
 }
+
+/// The fix of Allreduce leaves Reduce and Reduce_scatter behind, for the latter of which there is none.
+fn two_behind_one(budget_seconds: u64) -> Run {
+    let library = faster_than_reduce(|call| call.algorithm == 2)
+        .cost("reduce_scatter", |_, usual| 2.0 * usual)
+        .slower(3_000.0);
+    let cells = "--guidelines GL8,GL9,GL13 --sizes 4096 --only parameters --rounds 1 --arrival none";
+    tune(library, &format!("{cells} --budget {budget_seconds}"))
+}
+
+#[test]
+fn a_choice_that_leaves_more_behind_than_it_fixes_needs_the_seconds_for_that() {
+    let run = two_behind_one(20);
+    assert_eq!(changes(&run), [""; 0], "{:#?}", run.report.warnings);
+    let reason = unfixed(&run, "GL13 allreduce 4096");
+    assert!(reason.contains("would leave more cells slower"), "{reason}");
+    assert!(reason.contains("GL8 reduce 4096, GL9 reduce_scatter 4096"), "{reason}");
+}
+
+#[test]
+fn with_the_seconds_it_is_deployed_whatever_is_left() {
+    let run = two_behind_one(60);
+    assert_eq!(
+        changes(&run),
+        [
+            "MPI_Allreduce at 4 KiB=allreduce_algorithm=2",
+            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
+        ]
+    );
+}

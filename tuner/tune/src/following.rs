@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
+use kilter_model::change::Cell;
 use kilter_model::plan::{self, Plan, PlannedCell, Subject};
 use kilter_protocol::expression::Side;
 use kilter_search::choose::Choice;
@@ -18,14 +19,11 @@ use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{Outcome, split};
 
-/// The gains of these choices, as the contests measured them.
-pub(super) fn gains(choices: &[(Target, Choice)]) -> Gains {
-    let gain = |(target, choice): &(Target, Choice)| {
-        let chosen = choice.contest.candidates.iter().find(|one| one.chosen)?;
-        choice.chosen.as_ref()?;
-        Some((target.cell()?, chosen.ratio_to_default))
-    };
-    choices.iter().filter_map(gain).collect()
+/// The gain of a choice, as its contest measured it; `None` where nothing is chosen.
+pub(super) fn gain((target, choice): &(Target, Choice)) -> Option<(Cell, f64)> {
+    let chosen = choice.contest.candidates.iter().find(|one| one.chosen)?;
+    choice.chosen.as_ref()?;
+    Some((target.cell()?, chosen.ratio_to_default))
 }
 
 /// Targets that the `gains` make of cells that are not violated now, without those among `searched`. A ratio beyond `1 + floor` makes one.

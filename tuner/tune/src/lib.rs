@@ -24,6 +24,7 @@ mod apart;
 mod deploying;
 mod following;
 pub mod layouts;
+mod left_open;
 pub mod machine;
 mod searching;
 mod spoilt;

@@ -20,6 +20,7 @@ use kilter_search::verification::Verification;
 use kilter_search::{components, gates, settings, startup_algorithms};
 
 use crate::following;
+use crate::left_open::{Behind, leave_out};
 
 /// Steps of cells left behind in one round: what is chosen for one may leave another behind.
 const MOST_STEPS: usize = 6;
@@ -41,16 +42,56 @@ pub(super) fn search(
         give_up(ledger, target, reason);
     }
     let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, targets)?;
-    let (for_cells, targets) = for_cells(ledger, context, options, &label, (now, targets), &launch_wide.gains)?;
+    let mut found = for_cells(ledger, context, options, &label, (now, targets), &launch_wide.gains)?;
+    if is_last(context, options, round) {
+        found.leave_out(ledger, context, now, &launch_wide.gains);
+    }
+    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
+    let for_cells = Findings::of_choices(found.choices, &needed);
     enter(
         ledger,
         &context.progress,
         &context.site.library,
         launch_wide,
         for_cells,
-        (&targets, contests),
+        (&found.targets, contests),
     );
     Ok(())
+}
+
+/// True if no round follows: the proof before this one tells how long the next one takes, and beyond that nothing is left. With an application's
+/// calls its seconds count, and not cells.
+fn is_last(context: &Context<'_>, options: &TuneOptions, round: usize) -> bool {
+    let ended = round == options.rounds || round > 1 && context.jobs.budget.search_exhausted(0.0);
+    ended && context.plan.calls.is_empty()
+}
+
+/// Contests of a round.
+struct Searched {
+    choices: Vec<(Target, Choice)>,
+    /// Targets that may get a choice, or a reason why there is none.
+    targets: Vec<Target>,
+    /// Targets that were violated, and those behind them with a contest.
+    searched: Vec<Target>,
+}
+
+impl Searched {
+    fn leave_out(&mut self, ledger: &Ledger, context: &Context<'_>, now: &Verification, of_settings: &Gains) {
+        let behind = Behind {
+            now,
+            plan: &context.plan,
+            of_settings,
+            searched: &self.searched,
+            may_be_fixed: &|target| may_be_fixed(ledger, context, target),
+            floor: context.site.options.effect_floor,
+        };
+        let left_out = leave_out(&behind, &mut self.choices);
+        for (target, choice) in &self.choices {
+            if let (true, Some(reason)) = (left_out.contains(&target.name()), &choice.unfixed_because) {
+                context.progress.warn(&format!("{}: {reason}", target.name()));
+            }
+        }
+    }
 }
 
 /// Searches settings of whole launches, and then algorithms that are chosen at the start under them. Confirmed changes are in force from then
@@ -86,7 +127,7 @@ fn confirm(ledger: &mut Ledger, proposals: &[Proposal]) {
 }
 
 /// Searches selections for single cells under all that is in force, with a gate where nothing else fixes one, and then for cells that the choices
-/// leave behind, or the changes of whole launches with their `gains`. Returns the findings and all targets.
+/// leave behind, or the changes of whole launches with their `gains`.
 fn for_cells(
     ledger: &Ledger,
     context: &Context<'_>,
@@ -94,9 +135,12 @@ fn for_cells(
     label: &str,
     (now, targets): (&Verification, &[Target]),
     gains: &Gains,
-) -> anyhow::Result<(Findings, Vec<Target>)> {
-    let is_open = |target: &&Target| target.cell().is_some_and(|cell| !ledger.is_closed(cell));
-    let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
+) -> anyhow::Result<Searched> {
+    let open: Vec<Target> = targets
+        .iter()
+        .filter(|target| is_open(ledger, target))
+        .cloned()
+        .collect();
     let allowed = |target: &Target, kind: FixKind| {
         let is_asked_for = match kind {
             FixKind::Parameter => options.parameters,
@@ -113,12 +157,12 @@ fn for_cells(
         let barred = ledger.barred_settings();
         gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
     }
-    let (mut all, mut searched) = (targets.to_vec(), targets.to_vec());
+    let (mut all, mut asked, mut searched) = (targets.to_vec(), targets.to_vec(), targets.to_vec());
     for number in 1..=MOST_STEPS {
         let floor = context.site.options.effect_floor;
-        let gains = together(gains.clone(), following::gains(&choices));
-        let mut behind = following::follow_ups((now, &context.plan), &gains, &searched, floor);
-        behind.retain(|target| is_open(&target) && context.site.options.limits.leaves(&target.function).is_none());
+        let gains = together(gains.clone(), choices.iter().filter_map(following::gain).collect());
+        let mut behind = following::follow_ups((now, &context.plan), &gains, &asked, floor);
+        behind.retain(|target| may_be_fixed(ledger, context, target));
         if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
             break;
         }
@@ -132,6 +176,7 @@ fn for_cells(
         let chosen = with_choices.selections.iter().map(|(cell, one)| (cell.0, one));
         let contests = Contests::new(context.in_job_search(), &with_choices, &label).favouring(chosen);
         let mut further = contests.run(&behind, &allowed)?;
+        searched.extend(further.iter().map(|(target, _)| target.clone()));
         // Where few competed and none is good enough, the next round tries all others.
         let had_few = |target: &Target| {
             with_choices
@@ -142,10 +187,23 @@ fn for_cells(
         further.retain(|(target, choice)| choice.unfixed_because.is_none() || !had_few(target));
         all.extend(further.iter().map(|(target, _)| target.clone()));
         choices.extend(further);
-        searched.extend(behind);
+        asked.extend(behind);
     }
-    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
-    Ok((Findings::of_choices(choices, &needed), all))
+    Ok(Searched {
+        choices,
+        targets: all,
+        searched,
+    })
+}
+
+/// True if a selection may still be found for the target.
+fn is_open(ledger: &Ledger, target: &Target) -> bool {
+    target.cell().is_some_and(|cell| !ledger.is_closed(cell))
+}
+
+/// Same as [`is_open`], and the site lets its function be touched.
+fn may_be_fixed(ledger: &Ledger, context: &Context<'_>, target: &Target) -> bool {
+    is_open(ledger, target) && context.site.options.limits.leaves(&target.function).is_none()
 }
 
 /// The deployment with what was chosen for cells.
