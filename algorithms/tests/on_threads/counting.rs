@@ -396,15 +396,12 @@ fn the_second_call_allocates_no_scratch() {
                     root,
                     ..Case::new(algorithm.id, p, 1009)
                 };
-                let inputs = case.inputs();
-                let expected = case.expected(&inputs);
-                let outcome = run(p, &case.config(Network::FREE), |transport| {
-                    let rank = transport.rank();
-                    let mut output = case.output(rank, &expected);
-                    case.call(transport, &inputs[rank], &mut output)?;
+                let prepared = case.prepared();
+                let outcome = prepared.run_by(Network::FREE, |transport| {
+                    prepared.call(transport)?;
                     let first = transport.statistics().scratch_allocations;
                     for _ in 0..3 {
-                        case.call(transport, &inputs[rank], &mut output)?;
+                        prepared.call(transport)?;
                     }
                     Ok((first, transport.statistics().scratch_allocations))
                 });

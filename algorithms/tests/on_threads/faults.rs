@@ -2,9 +2,10 @@
 //! nobody hangs.
 
 use kilter_algorithms::shared_memory::Event;
-use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport, run};
+use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport};
 use kilter_algorithms::{SharedMemory, Transport, TransportError, registry};
 
+use crate::common::prepared::Prepared;
 use crate::common::{Case, Place};
 
 /// A transport whose operation of this number fails, and all after it that communicate, except waiting for what is
@@ -114,20 +115,18 @@ impl<'a> Transport for Failing<'_, 'a> {
 }
 
 /// Runs the case with the fault on rank `failing` after `operations` of them; returns whether it struck.
-fn strikes(case: &Case, failing: usize, operations: usize) -> bool {
-    let inputs = case.inputs();
-    let expected = case.expected(&inputs);
-    let outcome = run(case.p, &case.config(Network::FREE), |transport| {
+fn strikes(prepared: &Prepared<'_>, failing: usize, operations: usize) -> bool {
+    let Prepared { case, expected, .. } = prepared;
+    let outcome = prepared.run_by(Network::FREE, |transport| {
         let rank = transport.rank();
-        let mut output = case.output(rank, &expected);
         let left = if rank == failing { operations } else { usize::MAX };
-        let result = case.call(&mut Failing { inner: transport, left }, &inputs[rank], &mut output);
+        let result = prepared.call(&mut Failing { inner: transport, left });
         assert_eq!(
             transport.statistics().requests_open,
             0,
             "rank {rank} left requests open"
         );
-        result.map(|()| output)
+        result
     });
     let at = format!("fault on rank {failing} after {operations} operations\nin {case}");
     let struck = outcome.ranks[failing].result == Err(FAULT.into());
@@ -166,9 +165,10 @@ fn every_fault_comes_out_and_ends_the_call() {
                 place,
                 ..Case::new(algorithm.id, p, 768)
             };
+            let prepared = case.prepared();
             for failing in 0..p {
                 let struck = (0..1000)
-                    .take_while(|&operations| strikes(&case, failing, operations))
+                    .take_while(|&operations| strikes(&prepared, failing, operations))
                     .count();
                 assert!(
                     (1..1000).contains(&struck),

@@ -1,6 +1,9 @@
 //! Each form of files once through the loop: written, read back as the library reads it, proven. Open MPI's is that of all other scenarios,
 //! and a selection file of MPICH's needs the library itself.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::*;
 
 /// A description of a library with another emitter and launcher, and `NAME` as its one parameter.
@@ -106,6 +109,37 @@ fn the_state_of_the_measurement_goes_with_what_is_deployed() {
     assert_eq!(tuned(true, ""), (both("0"), true, true));
     assert_eq!(tuned(false, ""), (both("0"), false, false));
     assert_eq!(tuned(true, "--env I_TUNER=1"), (both("1"), false, false));
+}
+
+/// Open MPI's list of parameter files is divided by commas, which no path can quote.
+#[test]
+fn a_directory_with_a_comma_is_refused_before_the_first_launch() {
+    let directory = directory();
+    let below = directory.path().join("a,b");
+    let launched = Rc::new(Cell::new(false));
+    let launches = Rc::clone(&launched);
+    let library = ScriptedLibrary::new().cost("reduce", move |_, usual| {
+        launches.set(true);
+        usual
+    });
+    let site = Site::new(&below, library).unwrap();
+    let arguments: Vec<&str> = REDUCE.split(' ').collect();
+    let message = site.tune(&arguments).unwrap_err().to_string();
+    let shown = below.join("out/emit").display().to_string();
+    assert!(message.starts_with(&format!("--out: the files would lie in `{shown}`, and `,` divides")), "{message}");
+    assert!(message.ends_with("give an --out without `,` in its path"), "{message}");
+    assert!(!launched.get());
+}
+
+/// Variables are no list of files.
+#[test]
+fn a_directory_with_a_comma_holds_files_of_a_library_that_has_no_list_of_them() {
+    let launcher =
+        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
+    let directory = directory();
+    let library = described("mpich", launcher, "MPIR_CVAR_X");
+    let site = Site::new(&directory.path().join("a,b"), library).unwrap();
+    assert_eq!(changes(&tune_at(&site, REDUCE)), ["MPIR_CVAR_X=16"]);
 }
 
 const SIMULATOR: &str = "parameter = [\"--cfg={name}:{value}\"]\nenvironment = []\n\
