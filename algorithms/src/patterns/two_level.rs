@@ -141,13 +141,16 @@ pub(crate) fn choice(rows: &[&'static Algorithm], parameters: &[u64]) -> &'stati
 }
 
 /// The row that a call's parameters `leaders, ...` choose, and the call with those that are the row's own.
-pub(crate) fn chosen<'a>(
-    rows: &[&'static Algorithm],
-    arguments: Arguments<'a>,
-) -> (&'static Algorithm, Arguments<'a>) {
+pub(crate) fn chosen<'a>(rows: &[&'static Algorithm], arguments: Arguments<'a>) -> (&'static Algorithm, Arguments<'a>) {
     let row = choice(rows, arguments.parameters);
     let parameters = own_parameters(arguments.parameters, row);
-    (row, Arguments { parameters, ..arguments })
+    (
+        row,
+        Arguments {
+            parameters,
+            ..arguments
+        },
+    )
 }
 
 /// The arguments of a flat row.

@@ -78,7 +78,10 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     let levels = Levels::new(transport, root)?;
     if levels.is_alone() {
-        return run_choice(&mut levels.leaders(transport), call(input, output, levels.root_node(), parameters));
+        return run_choice(
+            &mut levels.leaders(transport),
+            call(input, output, levels.root_node(), parameters),
+        );
     }
     if !levels.leads() || levels.count() == 1 {
         return within(transport, &levels, input, output);
@@ -86,7 +89,10 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let mut scratch = transport.take_scratch(n_bytes)?;
     let combined = &mut scratch[..n_bytes];
     within(transport, &levels, input, combined)?;
-    run_choice(&mut levels.leaders(transport), call(combined, output, levels.root_node(), parameters))?;
+    run_choice(
+        &mut levels.leaders(transport),
+        call(combined, output, levels.root_node(), parameters),
+    )?;
     transport.give_scratch(scratch);
     Ok(())
 }

@@ -68,13 +68,18 @@ fn follow_each_other(cases: &[Case]) -> Result<(), Failure> {
             let output = prepared.call(transport)?;
             let statistics = transport.statistics();
             let open = (statistics.requests_open, statistics.scratch_open);
-            assert!(output == prepared.expected[transport.rank()], "a wrong result of {case}");
+            assert!(
+                output == prepared.expected[transport.rank()],
+                "a wrong result of {case}"
+            );
             assert_eq!(open, (0, 0), "requests and scratch buffers left open by {case}");
         }
         Ok(())
     });
     let undelivered = outcome.undelivered;
-    outcome.results().map_err(|(rank, error)| Failure::OnRank(rank, error))?;
+    outcome
+        .results()
+        .map_err(|(rank, error)| Failure::OnRank(rank, error))?;
     match undelivered {
         0 => Ok(()),
         messages => Err(Failure::Undelivered(messages)),

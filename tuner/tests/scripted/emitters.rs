@@ -62,7 +62,12 @@ fn assert_both_are_deployed(library: ScriptedLibrary, name: &str, file: &str, li
 #[test]
 fn mpich_has_it_from_its_environment() {
     let name = "MPIR_CVAR_X";
-    assert_both_are_deployed(described("mpich", VARIABLES, name), name, "kilter.env", "MPIR_CVAR_X=16");
+    assert_both_are_deployed(
+        described("mpich", VARIABLES, name),
+        name,
+        "kilter.env",
+        "MPIR_CVAR_X=16",
+    );
 }
 
 #[test]
@@ -124,7 +129,10 @@ fn a_directory_with_a_comma_is_refused_before_the_first_launch() {
     let arguments: Vec<&str> = REDUCE.split(' ').collect();
     let message = site.tune(&arguments).unwrap_err().to_string();
     let shown = below.join("out/emit").display().to_string();
-    assert!(message.starts_with(&format!("--out: the files would lie in `{shown}`, and `,` divides")), "{message}");
+    assert!(
+        message.starts_with(&format!("--out: the files would lie in `{shown}`, and `,` divides")),
+        "{message}"
+    );
     assert!(message.ends_with("give an --out without `,` in its path"), "{message}");
     assert!(!launched.get());
 }
