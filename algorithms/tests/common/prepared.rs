@@ -1,7 +1,7 @@
 //! A case with its data: the inputs, and the outputs that must come out.
 
 use kilter_algorithms::reference::{Elements, Given};
-use kilter_algorithms::threads::{Network, Outcome, ThreadTransport, run};
+use kilter_algorithms::threads::{Network, Outcome, ThreadTransport, run, run_each};
 use kilter_algorithms::{Collective, Transport, TransportError};
 
 use super::{Case, processor};
@@ -44,10 +44,19 @@ impl Case {
     pub(crate) fn check(&self, network: Network) -> Outcome<Vec<u8>> {
         let prepared = self.prepared();
         let outcome = prepared.run(network);
+        prepared.compare(&outcome);
+        outcome
+    }
+}
+
+impl Prepared<'_> {
+    /// Compares what came out with the reference; panics with what reproduces it.
+    pub(crate) fn compare(&self, outcome: &Outcome<Vec<u8>>) {
+        let case = self.case;
         let failures: Vec<String> = outcome
             .ranks
             .iter()
-            .zip(&prepared.expected)
+            .zip(&self.expected)
             .enumerate()
             .filter_map(|(rank, (outcome, expected))| match &outcome.result {
                 Err(error) => Some(format!("rank {rank}: {error}")),
@@ -55,21 +64,18 @@ impl Case {
                     .map(|byte| format!("rank {rank}: byte {byte} of {} is the first wrong one", expected.len())),
             })
             .collect();
-        assert!(failures.is_empty(), "{}\nin {self}", failures.join("\n"));
+        assert!(failures.is_empty(), "{}\nin {case}", failures.join("\n"));
         for (rank, outcome) in outcome.ranks.iter().enumerate() {
             let open = (outcome.statistics.requests_open, outcome.statistics.scratch_open);
             assert_eq!(
                 open,
                 (0, 0),
-                "rank {rank}: requests and scratch buffers left open\nin {self}"
+                "rank {rank}: requests and scratch buffers left open\nin {case}"
             );
         }
-        assert_eq!(outcome.undelivered, 0, "messages that nobody received\nin {self}");
-        outcome
+        assert_eq!(outcome.undelivered, 0, "messages that nobody received\nin {case}");
     }
-}
 
-impl Prepared<'_> {
     /// One call on every rank.
     pub(crate) fn run(&self, network: Network) -> Outcome<Vec<u8>> {
         self.run_by(network, |transport| self.call(transport))
@@ -83,6 +89,16 @@ impl Prepared<'_> {
     ) -> Outcome<R> {
         let _turn = processor::turn(self.case.algorithm);
         run(self.case.p, &self.case.config(network), body)
+    }
+
+    /// The same several times, by number, on ranks that are started once.
+    pub(crate) fn run_each_by<R: Send>(
+        &self,
+        count: usize,
+        body: impl Fn(usize, &mut ThreadTransport<'_>) -> Result<R, TransportError> + Sync,
+    ) -> Vec<Outcome<R>> {
+        let _turn = processor::turn(self.case.algorithm);
+        run_each(self.case.p, count, &self.case.config(Network::FREE), body)
     }
 
     /// One rank's call, and its output.

@@ -1,14 +1,14 @@
-//! Cases that follow each other on ranks that are started once: starting threads takes far longer than a call.
+//! Cases on ranks that are started once for many of them: starting threads takes far longer than a call.
 
 use std::fmt;
 
 use kilter_algorithms::Transport;
-use kilter_algorithms::threads::{Network, RankError, run};
+use kilter_algorithms::threads::{Network, Outcome, RankError, run, run_each};
 
 use super::prepared::Prepared;
 use super::{Case, processor};
 
-/// Calls that ranks make one after the other before they are started anew, and bytes that these hold at most.
+/// Cases for which ranks are started once, and bytes that these hold at most.
 const MOST_CALLS: usize = 64;
 const MOST_BYTES: usize = 8 << 20;
 
@@ -17,10 +17,44 @@ const MOST_BYTES: usize = 8 << 20;
 pub(crate) fn check_all(mut cases: Vec<Case>) {
     // Stable, so that the order of the others is kept.
     cases.sort_by_key(|case| (case.p, case.element_bytes, format!("{:?} {:?}", case.op, case.place)));
-    let mut rest = cases.as_slice();
-    while let Some(first) = rest.first() {
+    for now in together(&cases) {
+        if let Err(failure) = follow_each_other(now) {
+            for case in now {
+                case.check(Network::FREE);
+            }
+            panic!(
+                "{failure}, though each of these {} calls alone is right; they begin with {}",
+                now.len(),
+                now[0]
+            );
+        }
+    }
+}
+
+/// Checks cases as [`Case::check`] does, each in a run of its own, and hands out how each ended.
+pub(crate) fn check_each(network: Network, cases: &[Case], mut ended: impl FnMut(&Case, &Outcome<Vec<u8>>)) {
+    for now in together(cases) {
+        let prepared: Vec<Prepared<'_>> = now.iter().map(Case::prepared).collect();
+        let outcomes = {
+            let _turn = processor::turn(now[0].algorithm);
+            let config = now[0].config(network);
+            run_each(now[0].p, now.len(), &config, |number, transport| {
+                prepared[number].call(transport)
+            })
+        };
+        for (prepared, outcome) in prepared.iter().zip(&outcomes) {
+            prepared.compare(outcome);
+            ended(prepared.case, outcome);
+        }
+    }
+}
+
+/// The cases in order, those together that may share ranks.
+fn together(mut rest: &[Case]) -> impl Iterator<Item = &[Case]> {
+    std::iter::from_fn(move || {
+        let first = rest.first()?;
         let mut bytes = 0;
-        let together = rest
+        let count = rest
             .iter()
             .take(MOST_CALLS)
             .take_while(|case| {
@@ -28,18 +62,10 @@ pub(crate) fn check_all(mut cases: Vec<Case>) {
                 case.shares_ranks_with(first) && (bytes <= MOST_BYTES || bytes == case.held_bytes())
             })
             .count();
-        let (now, later) = rest.split_at(together);
-        if let Err(failure) = follow_each_other(now) {
-            for case in now {
-                case.check(Network::FREE);
-            }
-            panic!(
-                "{failure}, though each of these {} calls alone is right; they begin with {first}",
-                now.len()
-            );
-        }
+        let (now, later) = rest.split_at(count);
         rest = later;
-    }
+        Some(now)
+    })
 }
 
 /// A failure of calls that follow each other.

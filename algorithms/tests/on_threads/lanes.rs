@@ -3,7 +3,7 @@
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Collective, registry};
 
-use crate::common::choices::{calls, combinations};
+use crate::common::choices::{calls, check_cost_bounds, check_costs, combinations};
 use crate::common::{Case, Place};
 
 fn rows() -> impl Iterator<Item = &'static Algorithm> {
@@ -36,10 +36,9 @@ fn cost_functions_are_exact_for_nodes_of_equal_size_that_the_lanes_divide() {
         ] {
             let p = nodes * ranks;
             for place in [Place::Filled(ranks), Place::RoundRobin(nodes)] {
-                for case in calls(algorithm, p, place, 48 * p, &parameter_values(algorithm, lanes)) {
-                    case.check_cost();
-                    checked += 1;
-                }
+                let cases = calls(algorithm, p, place, 48 * p, &parameter_values(algorithm, lanes));
+                check_costs(&cases);
+                checked += cases.len();
             }
         }
     }
@@ -60,9 +59,7 @@ fn cost_functions_are_upper_bounds_elsewhere() {
         ] {
             for lanes in [1, 2, 64] {
                 // Divided by the numbers of lanes and of nodes, whatever they are.
-                for case in calls(algorithm, p, place, 1680, &parameter_values(algorithm, lanes)) {
-                    case.check_cost_bound();
-                }
+                check_cost_bounds(&calls(algorithm, p, place, 1680, &parameter_values(algorithm, lanes)));
             }
         }
     }

@@ -4,7 +4,7 @@
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Collective, registry};
 
-use crate::common::choices::{calls, combinations};
+use crate::common::choices::{calls, check_cost_bounds, check_costs, combinations};
 use crate::common::{Case, Place};
 
 fn rows() -> impl Iterator<Item = &'static Algorithm> {
@@ -44,10 +44,9 @@ fn cost_functions_are_exact_for_nodes_of_equal_size() {
             let p = nodes * ranks;
             let count = count(algorithm, 192 * p);
             for place in [Place::Filled(ranks), Place::RoundRobin(nodes)] {
-                for case in calls(algorithm, p, place, count, &parameter_values(algorithm)) {
-                    case.check_cost();
-                    checked += 1;
-                }
+                let cases = calls(algorithm, p, place, count, &parameter_values(algorithm));
+                check_costs(&cases);
+                checked += cases.len();
             }
         }
     }
@@ -66,9 +65,7 @@ fn cost_functions_are_upper_bounds_elsewhere() {
             ] {
                 // Divided by the number of leaders, whatever it is.
                 let count = count(algorithm, 1680);
-                for case in calls(algorithm, p, place, count, &parameter_values(algorithm)) {
-                    case.check_cost_bound();
-                }
+                check_cost_bounds(&calls(algorithm, p, place, count, &parameter_values(algorithm)));
             }
         }
     }
