@@ -1,7 +1,7 @@
 //! Tests that the cost counted on the thread transport is what the cost functions say, and that scratch is kept between calls.
 
-use kilter_algorithms::threads::{Network, Outcome, run};
-use kilter_algorithms::{Algorithm, Cost, Transport, registry};
+use kilter_algorithms::threads::{Network, Outcome};
+use kilter_algorithms::{Algorithm, Cost, registry};
 
 use crate::common::Case;
 use crate::common::together::check_each;
