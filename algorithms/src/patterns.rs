@@ -9,6 +9,7 @@ pub(crate) mod few;
 pub(crate) mod halving;
 pub(crate) mod k_nomial;
 pub(crate) mod lanes;
+pub(crate) mod lent;
 pub(crate) mod pairwise;
 pub(crate) mod pipeline;
 pub(crate) mod recursive_halving;

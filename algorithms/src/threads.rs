@@ -1,7 +1,7 @@
 //! A [`Transport`](crate::Transport) over the threads of one process, with a clock that runs on a network model instead
 //! of the wall.
 //!
-//! [`run`] starts one thread per rank and runs a closure on each. The messages are real, so results can be checked; the
+//! [`run`] starts one thread per rank and runs a closure on each, [`run_each`] several times. The messages are real, so results can be checked; the
 //! time is the model's, so it is the same on every machine and in every run: [`Network`] says what messages and
 //! operations cost, and each rank's [`Statistics`] say how long it took, and why.
 //!
@@ -33,7 +33,7 @@ mod switchboard;
 mod transport;
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 pub use arena::Arena;
@@ -159,15 +159,70 @@ where
     R: Send,
     F: Fn(&mut ThreadTransport<'_>) -> Result<R, TransportError> + Sync,
 {
-    assert!((1..=MAX_RANKS).contains(&p), "{p} ranks; allowed: 1 to {MAX_RANKS}");
-    assert!(config.element_bytes > 0, "an element has at least one byte");
+    let runs = Runs::new(p, config);
     let switchboard = Switchboard::new(p);
-    let nodes = Arc::new(config.nodes.clone().unwrap_or_else(|| Nodes::each_alone(p)));
-    let rank_body = |rank: usize| {
+    let ranks = runs.on_threads(|rank| runs.one(rank, &switchboard, &body));
+    Outcome {
+        ranks,
+        undelivered: switchboard.undelivered(),
+    }
+}
+
+/// Runs `body` `count` times on `p` ranks whose threads are started once, which takes longer than most runs. Each run has messages, clocks and
+/// arenas of its own; `body` gets its number, and a rank may begin one while others are still in the one before.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_each<R, F>(p: usize, count: usize, config: &Config, body: F) -> Vec<Outcome<R>>
+where
+    R: Send,
+    F: Fn(usize, &mut ThreadTransport<'_>) -> Result<R, TransportError> + Sync,
+{
+    let runs = Runs::new(p, config);
+    let switchboards: Vec<Switchboard> = (0..count).map(|_| Switchboard::new(p)).collect();
+    let by_rank: Vec<Vec<RankOutcome<R>>> = runs.on_threads(|rank| {
+        let numbered = switchboards.iter().enumerate();
+        numbered
+            .map(|(number, switchboard)| runs.one(rank, switchboard, &|transport: &mut _| body(number, transport)))
+            .collect()
+    });
+    let mut by_rank: Vec<_> = by_rank.into_iter().map(Vec::into_iter).collect();
+    switchboards
+        .iter()
+        .map(|switchboard| Outcome {
+            ranks: by_rank.iter_mut().filter_map(Iterator::next).collect(),
+            undelivered: switchboard.undelivered(),
+        })
+        .collect()
+}
+
+/// The common part of all runs on the same ranks.
+struct Runs<'a> {
+    p: usize,
+    config: &'a Config,
+    nodes: Arc<Nodes>,
+}
+
+impl<'a> Runs<'a> {
+    fn new(p: usize, config: &'a Config) -> Runs<'a> {
+        assert!((1..=MAX_RANKS).contains(&p), "{p} ranks; allowed: 1 to {MAX_RANKS}");
+        assert!(config.element_bytes > 0, "an element has at least one byte");
+        Runs {
+            p,
+            config,
+            nodes: Arc::new(config.nodes.clone().unwrap_or_else(|| Nodes::each_alone(p))),
+        }
+    }
+
+    /// One rank's part of one run.
+    fn one<R, F>(&self, rank: usize, switchboard: &Switchboard, body: &F) -> RankOutcome<R>
+    where
+        F: Fn(&mut ThreadTransport<'_>) -> Result<R, TransportError>,
+    {
         // `transport` is dropped inside, and so says that the rank has gone, whatever happens.
         let mut statistics = Statistics::default();
         let result = {
-            let mut transport = ThreadTransport::new(rank, &switchboard, config, Arc::clone(&nodes));
+            let mut transport = ThreadTransport::new(rank, switchboard, self.config, Arc::clone(&self.nodes));
             // The transport is only read after a panic, for its counters.
             let result = catch_unwind(AssertUnwindSafe(|| body(&mut transport)));
             statistics.clone_from(&transport.statistics());
@@ -178,23 +233,19 @@ where
             Err(panic) => Err(RankError::Panicked(panic_message(panic.as_ref()))),
         };
         RankOutcome { result, statistics }
-    };
-    let rank_body = &rank_body;
-    let ranks = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..p).map(|rank| scope.spawn(move || rank_body(rank))).collect();
-        threads
-            .into_iter()
-            .map(|thread| {
-                thread.join().unwrap_or_else(|panic| RankOutcome {
-                    result: Err(RankError::Panicked(panic_message(panic.as_ref()))),
-                    statistics: Statistics::default(),
-                })
-            })
-            .collect()
-    });
-    Outcome {
-        ranks,
-        undelivered: switchboard.undelivered(),
+    }
+
+    /// One thread for each rank; their results when all have ended.
+    fn on_threads<T: Send>(&self, of_rank: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let of_rank = &of_rank;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.p).map(|rank| scope.spawn(move || of_rank(rank))).collect();
+            let results = threads.into_iter().map(|thread| thread.join());
+            // A panic of `body` is caught before it ends the thread.
+            results
+                .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
+        })
     }
 }
 

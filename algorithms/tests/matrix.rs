@@ -5,7 +5,8 @@
 
 mod common;
 
-use common::{Case, Division, Op, Place, check_all};
+use common::together::check_all;
+use common::{Case, Division, Op, Place};
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Collective, Need, registry};
 use libtest_mimic::{Arguments, Trial};

@@ -27,8 +27,8 @@ use crate::group::Group;
 use crate::lanes::Lanes;
 use crate::parameter::Parameter;
 use crate::patterns::lanes::{Form, LANES, pieces};
-use crate::patterns::ring;
-use crate::patterns::two_level::{call, choice, own_parameters, sum};
+use crate::patterns::two_level::{call, choice, sum};
+use crate::patterns::{lent, ring};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError, bcast, reduce, scratch};
 
 /// The id of [`INFO`].
@@ -105,16 +105,10 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             (false, ..) => pieces(n_bytes, transport.element_bytes(), &lanes)(number).len(),
             _ => n_bytes,
         };
-        let mut scratch = if bytes > 0 {
-            transport.take_scratch(bytes)?
-        } else {
-            Vec::new()
-        };
+        let mut scratch = lent::take(transport, bytes)?;
         let held = &mut scratch[..bytes];
         as_head(transport, lanes, (input, output), held, parameters)?;
-        if !scratch.is_empty() {
-            transport.give_scratch(scratch);
-        }
+        lent::give(transport, scratch);
     }
     bcast::binomial::run(&mut Group::of_team(transport, lanes), call(&[], output, 0, &[]))
 }
@@ -141,20 +135,17 @@ fn as_head<T: Transport>(
         return Ok(());
     }
     let own = &parameters[1..];
-    let row = choice(&CHOICES, own);
-    let own = own_parameters(own, row);
+    let given = if has_team { &*held } else { input };
     if lanes.count() == 1 {
-        let given = if has_team { &*held } else { input };
-        return run_choice(row, &mut Group::of_lane(transport, lanes), call(given, output, 0, own));
+        return run_choice(&mut Group::of_lane(transport, lanes), call(given, output, 0, own));
     }
     let piece = pieces(output.len(), transport.element_bytes(), &lanes);
-    let given = if has_team { &*held } else { input };
     ring::reduce_scatter(&mut Group::of_heads(transport, lanes), given, output, piece)?;
     if lanes.nodes() > 1 {
         let output = &mut output[piece(number)];
         let given = &mut held[..output.len()];
         transport.copy(output, given);
-        run_choice(row, &mut Group::of_lane(transport, lanes), call(given, output, 0, own))?;
+        run_choice(&mut Group::of_lane(transport, lanes), call(given, output, 0, own))?;
     }
     ring::allgather(&mut Group::of_heads(transport, lanes), output, piece, None)
 }

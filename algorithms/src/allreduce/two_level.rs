@@ -24,7 +24,7 @@
 
 use super::{circulant, rabenseifner, recursive_doubling, ring};
 use crate::parameter::Parameter;
-use crate::patterns::two_level::{Levels, among_leaders, call, choice, combined_kept, on_node, own_parameters, sum};
+use crate::patterns::two_level::{Levels, among_leaders, call, choice, chosen, combined_kept, on_node, sum};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError, bcast, reduce};
 
 /// The id of [`INFO`].
@@ -84,7 +84,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     let levels = Levels::new(transport, 0)?;
     if levels.is_alone() {
-        return among(transport, &levels, input, output, parameters);
+        return run_choice(&mut levels.leaders(transport), call(input, output, 0, parameters));
     }
     let (mut node, root) = levels.on_node(transport);
     if !levels.leads() {
@@ -95,32 +95,16 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         let mut scratch = node.take_scratch(n_bytes)?;
         let combined = &mut scratch[..n_bytes];
         reduce::binomial::run(&mut node, call(input, combined, root, &[]))?;
-        among(transport, &levels, combined, output, parameters)?;
+        run_choice(&mut levels.leaders(transport), call(combined, output, 0, parameters))?;
         transport.give_scratch(scratch);
     }
     let (mut node, root) = levels.on_node(transport);
     bcast::binomial::run(&mut node, call(&[], output, root, &[]))
 }
 
-/// Among the leaders.
-fn among<T: Transport>(
-    transport: &mut T,
-    levels: &Levels,
-    input: &[u8],
-    output: &mut [u8],
-    parameters: &[u64],
-) -> Result<(), TransportError> {
-    let row = choice(&CHOICES, parameters);
-    let flat = call(input, output, 0, own_parameters(parameters, row));
-    run_choice(row, &mut levels.leaders(transport), flat)
-}
-
-/// Runs one of [`CHOICES`].
-pub(super) fn run_choice<T: Transport>(
-    row: &Algorithm,
-    transport: &mut T,
-    arguments: Arguments<'_>,
-) -> Result<(), TransportError> {
+/// Runs the one of [`CHOICES`] that the parameters choose.
+pub(super) fn run_choice<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let (row, arguments) = chosen(&CHOICES, arguments);
     match row.id {
         rabenseifner::ID => rabenseifner::run(transport, arguments),
         ring::ID => ring::run(transport, arguments),

@@ -26,7 +26,7 @@ use crate::lanes::Lanes;
 use crate::parameter::Parameter;
 use crate::patterns::lanes::{Form, LANES, pieces};
 use crate::patterns::pipeline::SEGMENT_BYTES;
-use crate::patterns::two_level::{call, choice, own_parameters, sum};
+use crate::patterns::two_level::{call, choice, sum};
 use crate::patterns::{binomial as tree, ring};
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
@@ -87,10 +87,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             let place = Halving::new(number, root_number, lanes.count());
             tree::scatter_in_place(&mut Group::of_heads(transport, lanes), &place, output, piece)?;
         }
-        let own = &parameters[1..];
-        let row = choice(&CHOICES, own);
-        let flat = call(&[], &mut output[piece(number)], root_node, own_parameters(own, row));
-        run_choice(row, &mut Group::of_lane(transport, lanes), flat)?;
+        let of_lane = call(&[], &mut output[piece(number)], root_node, &parameters[1..]);
+        run_choice(&mut Group::of_lane(transport, lanes), of_lane)?;
         let has_all = (node == root_node).then_some(root_number);
         ring::allgather(&mut Group::of_heads(transport, lanes), output, piece, has_all)?;
     }

@@ -21,7 +21,7 @@
 use super::{binomial, circulant, pipelined_chain, scatter_allgather};
 use crate::parameter::Parameter;
 use crate::patterns::pipeline::SEGMENT_BYTES;
-use crate::patterns::two_level::{Levels, among_leaders, call, choice, on_node, own_parameters, sum};
+use crate::patterns::two_level::{Levels, among_leaders, call, choice, chosen, on_node, sum};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -67,20 +67,16 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let levels = Levels::new(transport, arguments.root)?;
     let Arguments { output, parameters, .. } = arguments;
     if levels.leads() {
-        let row = choice(&CHOICES, parameters);
-        let flat = call(&[], &mut *output, levels.root_node(), own_parameters(parameters, row));
-        run_choice(row, &mut levels.leaders(transport), flat)?;
+        let of_leaders = call(&[], &mut *output, levels.root_node(), parameters);
+        run_choice(&mut levels.leaders(transport), of_leaders)?;
     }
     let (mut node, leader) = levels.on_node(transport);
     binomial::run(&mut node, call(&[], output, leader, &[]))
 }
 
-/// Runs one of [`CHOICES`].
-pub(super) fn run_choice<T: Transport>(
-    row: &Algorithm,
-    transport: &mut T,
-    arguments: Arguments<'_>,
-) -> Result<(), TransportError> {
+/// Runs the one of [`CHOICES`] that the parameters choose.
+pub(super) fn run_choice<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let (row, arguments) = chosen(&CHOICES, arguments);
     match row.id {
         scatter_allgather::ID => scatter_allgather::run(transport, arguments),
         pipelined_chain::ID => pipelined_chain::run(transport, arguments),

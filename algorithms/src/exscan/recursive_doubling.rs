@@ -27,6 +27,7 @@
 //! Nothing is combined to be sent where nobody is left to send it to (rank 1 above has nobody at distance 4).
 
 use crate::patterns::doubling::{Shift, distances};
+use crate::patterns::lent;
 use crate::schedule::ceil_log2;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -90,11 +91,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let [grows, _] = combinations(rank, 1, p);
     let window_bytes = if grows { bytes } else { 0 };
     let spare_bytes = if rank > 1 { bytes } else { 0 };
-    let mut scratch = if window_bytes + spare_bytes > 0 {
-        transport.take_scratch(window_bytes + spare_bytes)?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, window_bytes + spare_bytes)?;
     let (window, spare) = scratch.split_at_mut(window_bytes);
     if grows {
         transport.copy(input, window);
@@ -118,9 +115,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             transport.reduce_local(&spare[..bytes], output)?;
         }
     }
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::overlap::{Overlap, SHORT_BYTES, WINDOW};
+use crate::patterns::lent;
 use crate::schedule::{absolute, relative};
 use crate::{Cost, Setting, Transport, TransportError, scratch};
 
@@ -39,15 +40,9 @@ pub(crate) fn reduce_scatter<T: Transport, const AHEAD: usize>(
     block_of: impl Fn(usize) -> Range<usize>,
 ) -> Result<(), TransportError> {
     let bytes = scratch_bytes::<AHEAD>(transport.rank(), transport.size(), result.len());
-    let mut scratch = if bytes > 0 {
-        transport.take_scratch(bytes)?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, bytes)?;
     reduce_scatter_in::<T, AHEAD>(transport, input, result, &mut scratch, block_of)?;
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::overlap::{Overlap, SHORT_BYTES, WINDOW, send_each};
 use crate::parameter::Parameter;
+use crate::patterns::lent;
 use crate::schedule::whole_elements;
 use crate::{Setting, Transport, TransportError};
 
@@ -142,11 +143,7 @@ pub(crate) fn reduce<T: Transport>(
     // A first child's data is received where it is combined, a second one's in slots.
     let slots = second.map_or(0, |_| segments.min(AHEAD) * slot_bytes);
     let combined_bytes = parent.map_or(0, |_| input.len());
-    let mut scratch = if slots + combined_bytes > 0 {
-        transport.take_scratch(slots + combined_bytes)?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, slots + combined_bytes)?;
     let (slots, rest) = scratch.split_at_mut(slots);
     let combined = if parent.is_some() {
         &mut rest[..combined_bytes]
@@ -164,9 +161,7 @@ pub(crate) fn reduce<T: Transport>(
         if let Some(parent) = parent {
             transport.send(parent, combined)?;
         }
-        if !scratch.is_empty() {
-            transport.give_scratch(scratch);
-        }
+        lent::give(transport, scratch);
         return Ok(());
     }
     let mut overlap = Overlap::new(transport);
@@ -200,9 +195,7 @@ pub(crate) fn reduce<T: Transport>(
         }
     }
     overlap.finish()?;
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::overlap::exchange;
+use crate::patterns::lent;
 use crate::schedule::{Fold, floor_log2, fold, fold_rank, fold_run};
 use crate::{Cost, Setting, Transport, TransportError, scratch};
 
@@ -98,11 +99,7 @@ pub(crate) fn reduce_scatter<T: Transport>(
         None => (first, kept_after(1).len()),
     };
     let held_bytes = held_range.len();
-    let mut scratch = if held_bytes + spare_bytes > 0 {
-        transport.take_scratch(held_bytes + spare_bytes)?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, held_bytes + spare_bytes)?;
     let (held, spare) = scratch.split_at_mut(held_bytes);
     let in_held = |range: Range<usize>| range.start - held_range.start..range.end - held_range.start;
     if let Some(neighbour) = folded {
@@ -140,9 +137,7 @@ pub(crate) fn reduce_scatter<T: Transport>(
         }
         transport.copy(&held[in_held(block_of(rank))], result);
     }
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }
 

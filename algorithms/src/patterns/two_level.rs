@@ -140,6 +140,19 @@ pub(crate) fn choice(rows: &[&'static Algorithm], parameters: &[u64]) -> &'stati
     rows[index.min(rows.len() - 1)]
 }
 
+/// The row that a call's parameters `leaders, ...` choose, and the call with those that are the row's own.
+pub(crate) fn chosen<'a>(rows: &[&'static Algorithm], arguments: Arguments<'a>) -> (&'static Algorithm, Arguments<'a>) {
+    let row = choice(rows, arguments.parameters);
+    let parameters = own_parameters(arguments.parameters, row);
+    (
+        row,
+        Arguments {
+            parameters,
+            ..arguments
+        },
+    )
+}
+
 /// The arguments of a flat row.
 pub(crate) fn call<'a>(input: &'a [u8], output: &'a mut [u8], root: usize, parameters: &'a [u64]) -> Arguments<'a> {
     Arguments {

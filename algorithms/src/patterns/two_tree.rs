@@ -11,6 +11,7 @@ mod follow;
 pub(crate) use follow::{broadcast_cost, reduce_cost};
 
 use crate::overlap::{Overlap, WINDOW};
+use crate::patterns::lent;
 use crate::patterns::pipeline::cost_segment;
 use crate::schedule::{TwoTreeNode, absolute, relative, two_tree_node, two_tree_top};
 use crate::{Setting, Transport, TransportError, scratch};
@@ -181,11 +182,7 @@ fn contribute<T: Transport>(
     let [first, second] = streams.own.children.map(|child| child.map(name));
     let combined_bytes = first.map_or(0, |_| segments.div_ceil(2) * slot_bytes);
     let slots_bytes = second.map_or(0, |_| AHEAD * slot_bytes);
-    let mut scratch = if combined_bytes > 0 {
-        transport.take_scratch(combined_bytes + slots_bytes)?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, combined_bytes + slots_bytes)?;
     let (combined, slots) = scratch.split_at_mut(combined_bytes);
     let mut overlap = Overlap::<T, 2>::with_lanes(transport);
     let own_length = |j: usize| chunk_bytes(2 * j + streams.own_tree, segment, input.len());
@@ -239,9 +236,7 @@ fn contribute<T: Transport>(
         }
     }
     overlap.finish()?;
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }
 

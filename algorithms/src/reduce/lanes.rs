@@ -31,9 +31,9 @@ use crate::lanes::Lanes;
 use crate::overlap::{SHORT_BYTES, receive_each};
 use crate::parameter::Parameter;
 use crate::patterns::lanes::{Form, LANES, pieces};
-use crate::patterns::ring;
 use crate::patterns::subtree::take_start;
-use crate::patterns::two_level::{call, choice, own_parameters, sum};
+use crate::patterns::two_level::{call, choice, sum};
+use crate::patterns::{lent, ring};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError, scratch};
 
 /// The id of [`INFO`].
@@ -115,27 +115,17 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let (combined_bytes, longest) = (if has_team { n_bytes } else { 0 }, piece(0).len());
     let pieces_bytes = if lanes.count() > 1 { PIECES * longest } else { 0 };
     let bytes = combined_bytes + pieces_bytes;
-    let mut scratch = if bytes > 0 {
-        transport.take_scratch(bytes)?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, bytes)?;
     let (combined, rest) = scratch[..bytes].split_at_mut(combined_bytes);
     if has_team {
         binomial::run(&mut Group::of_team(transport, lanes), call(input, combined, 0, &[]))?;
     }
     let given = if has_team { &*combined } else { input };
     let own = &parameters[1..];
-    let row = choice(&CHOICES, own);
-    let lane = |root_node| (row, own_parameters(own, row), root_node);
     let (root_node, root_number) = lanes.place_of(root);
     if lanes.count() == 1 {
-        let (row, own, root_node) = lane(root_node);
-        run_choice(
-            row,
-            &mut Group::of_lane(transport, lanes),
-            call(given, output, root_node, own),
-        )?;
+        let of_lane = call(given, output, root_node, own);
+        run_choice(&mut Group::of_lane(transport, lanes), of_lane)?;
     } else {
         let (ring_scratch, result) = rest.split_at_mut(2 * longest);
         let result = &mut result[..piece(number).len()];
@@ -152,12 +142,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             (true, false) => &mut ring_scratch[..result.len()],
             (false, _) => &mut [],
         };
-        let (row, own, root_node) = lane(root_node);
-        run_choice(
-            row,
-            &mut Group::of_lane(transport, lanes),
-            call(result, delivered, root_node, own),
-        )?;
+        let of_lane = call(result, delivered, root_node, own);
+        run_choice(&mut Group::of_lane(transport, lanes), of_lane)?;
         let mut heads = Group::of_heads(transport, lanes);
         if node == root_node && number == root_number {
             collect(&mut heads, output, lanes.count(), piece)?;
@@ -165,9 +151,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             heads.send(root_number, delivered)?;
         }
     }
-    if !scratch.is_empty() {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }
 

@@ -17,6 +17,7 @@
 //! ```
 
 use crate::overlap::Overlap;
+use crate::patterns::lent;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -79,11 +80,7 @@ fn collect<T: Transport>(transport: &mut T, input: &[u8], output: &mut [u8]) -> 
     }
     let staged = if root == highest { p - 1 } else { p - 2 };
     let slots = staged.min(AHEAD);
-    let mut scratch = if slots > 0 {
-        transport.take_scratch(slots * input.len())?
-    } else {
-        Vec::new()
-    };
+    let mut scratch = lent::take(transport, slots * input.len())?;
 
     let mut overlap = Overlap::new(transport);
     let mut combined = None;
@@ -115,8 +112,6 @@ fn collect<T: Transport>(transport: &mut T, input: &[u8], output: &mut [u8]) -> 
         }
     }
     overlap.finish()?;
-    if slots > 0 {
-        transport.give_scratch(scratch);
-    }
+    lent::give(transport, scratch);
     Ok(())
 }

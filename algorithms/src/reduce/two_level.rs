@@ -23,7 +23,7 @@
 
 use super::{binomial, ring};
 use crate::parameter::Parameter;
-use crate::patterns::two_level::{Levels, among_leaders, call, choice, combined_kept, on_node, own_parameters, sum};
+use crate::patterns::two_level::{Levels, among_leaders, call, choice, chosen, combined_kept, on_node, sum};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -78,7 +78,10 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     }
     let levels = Levels::new(transport, root)?;
     if levels.is_alone() {
-        return among(transport, &levels, input, output, parameters);
+        return run_choice(
+            &mut levels.leaders(transport),
+            call(input, output, levels.root_node(), parameters),
+        );
     }
     if !levels.leads() || levels.count() == 1 {
         return within(transport, &levels, input, output);
@@ -86,7 +89,10 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let mut scratch = transport.take_scratch(n_bytes)?;
     let combined = &mut scratch[..n_bytes];
     within(transport, &levels, input, combined)?;
-    among(transport, &levels, combined, output, parameters)?;
+    run_choice(
+        &mut levels.leaders(transport),
+        call(combined, output, levels.root_node(), parameters),
+    )?;
     transport.give_scratch(scratch);
     Ok(())
 }
@@ -102,25 +108,9 @@ fn within<T: Transport>(
     binomial::run(&mut node, call(input, output, root, &[]))
 }
 
-/// Among the leaders.
-fn among<T: Transport>(
-    transport: &mut T,
-    levels: &Levels,
-    input: &[u8],
-    output: &mut [u8],
-    parameters: &[u64],
-) -> Result<(), TransportError> {
-    let row = choice(&CHOICES, parameters);
-    let flat = call(input, output, levels.root_node(), own_parameters(parameters, row));
-    run_choice(row, &mut levels.leaders(transport), flat)
-}
-
-/// Runs one of [`CHOICES`].
-pub(super) fn run_choice<T: Transport>(
-    row: &Algorithm,
-    transport: &mut T,
-    arguments: Arguments<'_>,
-) -> Result<(), TransportError> {
+/// Runs the one of [`CHOICES`] that the parameters choose.
+pub(super) fn run_choice<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
+    let (row, arguments) = chosen(&CHOICES, arguments);
     match row.id {
         ring::ID => ring::run(transport, arguments),
         _ => binomial::run(transport, arguments),

@@ -2,19 +2,19 @@
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
+pub(crate) mod choices;
+pub(crate) mod prepared;
 mod processor;
+pub(crate) mod together;
 
 use std::fmt;
 
-use kilter_algorithms::reference::{self, Call, Elements, Given};
-use kilter_algorithms::threads::{Config, Network, Outcome, run};
+use kilter_algorithms::reference::{self, Call};
+use kilter_algorithms::threads::{Config, Network, run};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Need, Nodes, Setting, Transport, registry};
 
 /// The operators of the cases: on elements of 1, 4 or 12 bytes, the first on any words.
 pub(crate) use kilter_algorithms::reference::Operator as Op;
-
-/// The byte that fills outputs before a call.
-const UNTOUCHED: u8 = 0xa5;
 
 /// The lengths of a call's blocks, for collectives whose blocks may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,13 +167,6 @@ impl Case {
         Call::new(algorithm.collective, p, root, volume, division)
     }
 
-    fn elements(&self) -> Elements {
-        Elements {
-            operator: self.op,
-            bytes: self.element_bytes,
-        }
-    }
-
     /// Bytes of the blocks of a rank's input and output, where they may differ and the rank knows them.
     pub(crate) fn blocks(&self, rank: usize) -> [Vec<usize>; 2] {
         let bytes = |count: usize| count * self.element_bytes;
@@ -208,44 +201,6 @@ impl Case {
             nodes: Some(self.place.nodes(self.p)),
             ..Config::new(element_bytes, move |a, b| op.combine(element_bytes, a, b))
         }
-    }
-
-    /// The data that each rank gives. A broadcast's data lies in the root's output before the call.
-    pub(crate) fn inputs(&self) -> Vec<Vec<u8>> {
-        let (call, elements) = (self.call_of_reference(), self.elements());
-        (0..self.p).map(|rank| call.given(&elements, rank)).collect()
-    }
-
-    /// Each rank's output after the call: its result, and unchanged bytes where the collective defines no result.
-    pub(crate) fn expected(&self, inputs: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let call = self.call_of_reference();
-        let given = Given::new(inputs, self.elements(), call.collective.has_operator());
-        let expected = |rank| {
-            let mut output = call.delivered(&given, rank);
-            output.resize(call.room(rank) * self.element_bytes, UNTOUCHED);
-            output
-        };
-        (0..self.p).map(expected).collect()
-    }
-
-    /// A rank's output before the call: a pattern that no result has by chance, or a broadcast's data.
-    pub(crate) fn output(&self, rank: usize, expected: &[Vec<u8>]) -> Vec<u8> {
-        if self.algorithm.collective == Collective::Bcast && rank == self.root {
-            expected[rank].clone()
-        } else {
-            vec![UNTOUCHED; expected[rank].len()]
-        }
-    }
-
-    /// One call on every rank.
-    pub(crate) fn outputs(&self, network: Network, inputs: &[Vec<u8>], expected: &[Vec<u8>]) -> Outcome<Vec<u8>> {
-        let _turn = processor::turn(self.algorithm);
-        run(self.p, &self.config(network), |transport| {
-            let rank = transport.rank();
-            let mut output = self.output(rank, expected);
-            self.call(transport, &inputs[rank], &mut output)?;
-            Ok(output)
-        })
     }
 
     /// One rank's call.
@@ -290,118 +245,5 @@ impl Case {
             last > 0.0 && times.iter().all(|(_, left)| *left >= last),
             "{times:?}\nin {self}"
         );
-    }
-
-    /// Runs the case and compares with the reference; panics with what reproduces it.
-    pub(crate) fn check(&self, network: Network) -> Outcome<Vec<u8>> {
-        let inputs = self.inputs();
-        let expected = self.expected(&inputs);
-        let outcome = self.outputs(network, &inputs, &expected);
-        let failures: Vec<String> = outcome
-            .ranks
-            .iter()
-            .zip(&expected)
-            .enumerate()
-            .filter_map(|(rank, (outcome, expected))| match &outcome.result {
-                Err(error) => Some(format!("rank {rank}: {error}")),
-                Ok(output) => (output.iter().zip(expected).position(|(got, wanted)| got != wanted))
-                    .map(|byte| format!("rank {rank}: byte {byte} of {} is the first wrong one", expected.len())),
-            })
-            .collect();
-        assert!(failures.is_empty(), "{}\nin {self}", failures.join("\n"));
-        for (rank, outcome) in outcome.ranks.iter().enumerate() {
-            let open = (outcome.statistics.requests_open, outcome.statistics.scratch_open);
-            assert_eq!(
-                open,
-                (0, 0),
-                "rank {rank}: requests and scratch buffers left open\nin {self}"
-            );
-        }
-        assert_eq!(outcome.undelivered, 0, "messages that nobody received\nin {self}");
-        outcome
-    }
-
-    /// Bytes that a run of the case holds: what all ranks give and get.
-    fn held_bytes(&self) -> usize {
-        let blocks = if self.algorithm.collective.has_blocks() {
-            self.p
-        } else {
-            1
-        };
-        2 * self.p * blocks * self.count * self.element_bytes
-    }
-
-    /// True if one configuration of the ranks is for both.
-    fn shares_ranks_with(&self, other: &Case) -> bool {
-        let key = |case: &Case| (case.p, case.element_bytes, case.op, case.place);
-        key(self) == key(other) && self.algorithm.id == other.algorithm.id
-    }
-}
-
-/// Calls that ranks make one after the other before they are started anew, and bytes that these hold at most: starting threads takes far longer than a call.
-const MOST_CALLS: usize = 64;
-const MOST_BYTES: usize = 8 << 20;
-
-/// Checks all cases, on any network where everything is free: those that may share ranks follow each other on them. What fails there is run by itself, which
-/// says the case.
-pub(crate) fn check_all(mut cases: Vec<Case>) {
-    // Stable, so that the order of the others is kept.
-    cases.sort_by_key(|case| (case.p, case.element_bytes, format!("{:?} {:?}", case.op, case.place)));
-    let mut rest = cases.as_slice();
-    while let Some(first) = rest.first() {
-        let mut bytes = 0;
-        let together = rest
-            .iter()
-            .take(MOST_CALLS)
-            .take_while(|case| {
-                bytes += case.held_bytes();
-                case.shares_ranks_with(first) && (bytes <= MOST_BYTES || bytes == case.held_bytes())
-            })
-            .count();
-        let (now, later) = rest.split_at(together);
-        if let Err(why) = follow_each_other(now) {
-            for case in now {
-                case.check(Network::FREE);
-            }
-            panic!(
-                "{why}, though each of these {} calls alone is right; they begin with {first}",
-                now.len()
-            );
-        }
-        rest = later;
-    }
-}
-
-/// Runs cases of the same ranks one after the other and compares each with the reference.
-fn follow_each_other(cases: &[Case]) -> Result<(), String> {
-    let Some(first) = cases.first() else { return Ok(()) };
-    let _turn = processor::turn(first.algorithm);
-    let prepared: Vec<_> = cases
-        .iter()
-        .map(|case| {
-            let inputs = case.inputs();
-            let expected = case.expected(&inputs);
-            (case, inputs, expected)
-        })
-        .collect();
-    let outcome = run(first.p, &first.config(Network::FREE), |transport| {
-        let rank = transport.rank();
-        for (case, inputs, expected) in &prepared {
-            let mut output = case.output(rank, expected);
-            case.call(transport, &inputs[rank], &mut output)?;
-            let statistics = transport.statistics();
-            let open = (statistics.requests_open, statistics.scratch_open);
-            assert!(output == expected[rank], "a wrong result of {case}");
-            assert_eq!(open, (0, 0), "requests and scratch buffers left open by {case}");
-        }
-        Ok(())
-    });
-    let undelivered = outcome.undelivered;
-    outcome
-        .results()
-        .map_err(|(rank, error)| format!("rank {rank}: {error}"))?;
-    match undelivered {
-        0 => Ok(()),
-        messages => Err(format!("{messages} messages that nobody received")),
     }
 }

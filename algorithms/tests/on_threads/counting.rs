@@ -1,9 +1,10 @@
 //! Tests that the cost counted on the thread transport is what the cost functions say, and that scratch is kept between calls.
 
-use kilter_algorithms::threads::{Network, Outcome, run};
-use kilter_algorithms::{Algorithm, Cost, Transport, registry};
+use kilter_algorithms::threads::{Network, Outcome};
+use kilter_algorithms::{Algorithm, Cost, registry};
 
 use crate::common::Case;
+use crate::common::together::check_each;
 
 /// A fast network in round numbers (binary fractions, so that sums are exact): no term is negligible.
 const NETWORK: Network = Network {
@@ -61,14 +62,13 @@ fn cost_functions_are_exact_for_divisible_counts() {
                     .collect(),
                 ..Case::new(algorithm.id, p, count)
             });
-            for case in cases {
-                let outcome = case.check(NETWORK);
+            check_each(NETWORK, &cases, |case, outcome| {
                 assert_eq!(
-                    counted(&outcome),
+                    counted(outcome),
                     case.cost(),
                     "p = {p}: counted (left), cost function (right)\nin {case}"
                 );
-            }
+            });
         }
     }
 }
@@ -78,14 +78,14 @@ fn cost_functions_are_exact_for_divisible_counts() {
 fn cost_functions_are_exact_for_every_root() {
     for algorithm in registry::algorithms().filter(|row| row.collective.has_root()) {
         for p in [3, 6, 8, 13] {
-            for root in 0..p {
-                let case = Case {
-                    root,
-                    parameters: algorithm.parameters.iter().map(|parameter| parameter.min).collect(),
-                    ..Case::new(algorithm.id, p, 64 * p)
-                };
-                assert_eq!(counted(&case.check(NETWORK)), case.cost(), "{case}");
-            }
+            let cases = (0..p).map(|root| Case {
+                root,
+                parameters: algorithm.parameters.iter().map(|parameter| parameter.min).collect(),
+                ..Case::new(algorithm.id, p, 64 * p)
+            });
+            check_each(NETWORK, &cases.collect::<Vec<_>>(), |case, outcome| {
+                assert_eq!(counted(outcome), case.cost(), "{case}");
+            });
         }
     }
 }
@@ -137,12 +137,11 @@ fn time_is_the_sum_of_the_terms() {
 fn cost_functions_are_close_for_other_counts() {
     for algorithm in registry::algorithms() {
         for p in ranks(algorithm) {
-            for count in [p, p + 1, 31, 1009, 2 * p - 1] {
-                if count < p {
-                    continue;
-                }
-                let case = Case::new(algorithm.id, p, count);
-                let (counted, cost) = (counted(&case.check(NETWORK)), case.cost());
+            let counts = [p, p + 1, 31, 1009, 2 * p - 1];
+            let cases = counts.into_iter().filter(|count| *count >= p);
+            let cases: Vec<Case> = cases.map(|count| Case::new(algorithm.id, p, count)).collect();
+            check_each(NETWORK, &cases, |case, outcome| {
+                let (counted, cost) = (counted(outcome), case.cost());
                 let slack = (2 * (p - 1) * case.element_bytes) as f64;
                 assert_eq!(counted.rounds, cost.rounds, "rounds\nin {case}");
                 assert!(
@@ -153,7 +152,7 @@ fn cost_functions_are_close_for_other_counts() {
                     (counted.bytes_reduced - cost.bytes_reduced).abs() <= slack,
                     "bytes reduced {counted:?} {cost:?}\nin {case}"
                 );
-            }
+            });
         }
     }
 }
@@ -174,11 +173,11 @@ fn nothing_is_sent_without_need() {
                     "{empty}"
                 );
             }
-            for count in 1..p {
-                let case = Case::new(algorithm.id, p, count);
-                let (counted, cost) = (counted(&case.check(NETWORK)), case.cost());
+            let cases: Vec<Case> = (1..p).map(|count| Case::new(algorithm.id, p, count)).collect();
+            check_each(NETWORK, &cases, |case, outcome| {
+                let (counted, cost) = (counted(outcome), case.cost());
                 assert!(counted.rounds <= cost.rounds, "{counted:?} {cost:?}\nin {case}");
-            }
+            });
         }
     }
     let ring = Case {
@@ -396,15 +395,12 @@ fn the_second_call_allocates_no_scratch() {
                     root,
                     ..Case::new(algorithm.id, p, 1009)
                 };
-                let inputs = case.inputs();
-                let expected = case.expected(&inputs);
-                let outcome = run(p, &case.config(Network::FREE), |transport| {
-                    let rank = transport.rank();
-                    let mut output = case.output(rank, &expected);
-                    case.call(transport, &inputs[rank], &mut output)?;
+                let prepared = case.prepared();
+                let outcome = prepared.run_by(Network::FREE, |transport| {
+                    prepared.call(transport)?;
                     let first = transport.statistics().scratch_allocations;
                     for _ in 0..3 {
-                        case.call(transport, &inputs[rank], &mut output)?;
+                        prepared.call(transport)?;
                     }
                     Ok((first, transport.statistics().scratch_allocations))
                 });

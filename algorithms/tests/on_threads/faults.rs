@@ -1,10 +1,13 @@
 //! A layer below that fails, at every operation of every rank in turn: the error comes out, no request is left behind,
 //! nobody hangs.
 
+use std::ops::Range;
+
 use kilter_algorithms::shared_memory::Event;
-use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport, run};
+use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport};
 use kilter_algorithms::{SharedMemory, Transport, TransportError, registry};
 
+use crate::common::prepared::Prepared;
 use crate::common::{Case, Place};
 
 /// A transport whose operation of this number fails, and all after it that communicate, except waiting for what is
@@ -13,6 +16,9 @@ struct Failing<'t, 'a> {
     inner: &'t mut ThreadTransport<'a>,
     left: usize,
 }
+
+/// Runs for which ranks are started once.
+const RUNS: usize = 64;
 
 const FAULT: TransportError = TransportError::Library {
     operation: "PMPI_Test",
@@ -113,35 +119,54 @@ impl<'a> Transport for Failing<'_, 'a> {
     }
 }
 
-/// Runs the case with the fault on rank `failing` after `operations` of them; returns whether it struck.
-fn strikes(case: &Case, failing: usize, operations: usize) -> bool {
-    let inputs = case.inputs();
-    let expected = case.expected(&inputs);
-    let outcome = run(case.p, &case.config(Network::FREE), |transport| {
+/// Operations of each rank in a call that nothing disturbs.
+fn operations(prepared: &Prepared<'_>) -> Vec<usize> {
+    let counted = prepared.run_by(Network::FREE, |transport| {
+        let mut counting = Failing {
+            inner: transport,
+            left: usize::MAX,
+        };
+        prepared.call(&mut counting)?;
+        Ok(usize::MAX - counting.left)
+    });
+    let counted = counted.results();
+    counted.unwrap_or_else(|(rank, error)| panic!("rank {rank}: {error}\nin {}", prepared.case))
+}
+
+/// Runs the case with the fault on rank `failing` after so many operations, one run for each number. It has to strike before the last of `all`
+/// operations and not behind.
+fn inject(prepared: &Prepared<'_>, failing: usize, after: Range<usize>, all: usize) {
+    let Prepared { case, expected, .. } = prepared;
+    let outcomes = prepared.run_each_by(after.len(), |number, transport| {
         let rank = transport.rank();
-        let mut output = case.output(rank, &expected);
-        let left = if rank == failing { operations } else { usize::MAX };
-        let result = case.call(&mut Failing { inner: transport, left }, &inputs[rank], &mut output);
+        let left = if rank == failing {
+            after.start + number
+        } else {
+            usize::MAX
+        };
+        let result = prepared.call(&mut Failing { inner: transport, left });
         assert_eq!(
             transport.statistics().requests_open,
             0,
             "rank {rank} left requests open"
         );
-        result.map(|()| output)
+        result
     });
-    let at = format!("fault on rank {failing} after {operations} operations\nin {case}");
-    let struck = outcome.ranks[failing].result == Err(FAULT.into());
-    for (rank, outcome) in outcome.ranks.iter().enumerate() {
-        match &outcome.result {
-            Ok(output) => assert!(*output == expected[rank], "rank {rank} has a wrong result; {at}"),
-            Err(RankError::Transport(error)) if rank == failing => assert_eq!(*error, FAULT, "{at}"),
-            Err(RankError::Transport(TransportError::PeerGone { .. } | TransportError::Deadlock { .. })) => {
-                assert!(struck, "rank {rank} failed without a fault; {at}");
+    for (operations, outcome) in after.zip(outcomes) {
+        let at = format!("fault on rank {failing} after {operations} of {all} operations\nin {case}");
+        let struck = outcome.ranks[failing].result == Err(FAULT.into());
+        assert_eq!(struck, operations < all, "{at}");
+        for (rank, outcome) in outcome.ranks.iter().enumerate() {
+            match &outcome.result {
+                Ok(output) => assert!(*output == expected[rank], "rank {rank} has a wrong result; {at}"),
+                Err(RankError::Transport(error)) if rank == failing => assert_eq!(*error, FAULT, "{at}"),
+                Err(RankError::Transport(TransportError::PeerGone { .. } | TransportError::Deadlock { .. })) => {
+                    assert!(struck, "rank {rank} failed without a fault; {at}");
+                }
+                Err(error) => panic!("rank {rank}: {error}; {at}"),
             }
-            Err(error) => panic!("rank {rank}: {error}; {at}"),
         }
     }
-    struck
 }
 
 #[test]
@@ -166,14 +191,15 @@ fn every_fault_comes_out_and_ends_the_call() {
                 place,
                 ..Case::new(algorithm.id, p, 768)
             };
-            for failing in 0..p {
-                let struck = (0..1000)
-                    .take_while(|&operations| strikes(&case, failing, operations))
-                    .count();
+            let prepared = case.prepared();
+            for (failing, all) in operations(&prepared).into_iter().enumerate() {
                 assert!(
-                    (1..1000).contains(&struck),
-                    "rank {failing} does {struck} operations\nin {case}"
+                    (1..1000).contains(&all),
+                    "rank {failing} does {all} operations\nin {case}"
                 );
+                for first in (0..=all).step_by(RUNS) {
+                    inject(&prepared, failing, first..(first + RUNS).min(all + 1), all);
+                }
             }
         }
     }

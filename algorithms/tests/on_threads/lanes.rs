@@ -3,6 +3,7 @@
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Collective, registry};
 
+use crate::common::choices::{calls, check_cost_bounds, check_costs, combinations};
 use crate::common::{Case, Place};
 
 fn rows() -> impl Iterator<Item = &'static Algorithm> {
@@ -11,27 +12,7 @@ fn rows() -> impl Iterator<Item = &'static Algorithm> {
 
 /// All choices of what a lane runs, segments of the smallest and of the largest size.
 fn parameter_values(algorithm: &Algorithm, lanes: u64) -> Vec<Vec<u64>> {
-    let mut all = vec![vec![lanes]];
-    for parameter in &algorithm.parameters[1..] {
-        let values: Vec<u64> = if parameter.name == "in_lane" {
-            (parameter.min..=parameter.max).collect()
-        } else {
-            vec![parameter.min, parameter.max]
-        };
-        all = all
-            .iter()
-            .flat_map(|begin| values.iter().map(move |&value| [begin.as_slice(), &[value]].concat()))
-            .collect();
-    }
-    all
-}
-
-fn roots(algorithm: &Algorithm, p: usize) -> Vec<usize> {
-    if algorithm.collective.has_root() {
-        (0..p).collect()
-    } else {
-        vec![0]
-    }
+    combinations(&[lanes], &algorithm.parameters[1..], "in_lane")
 }
 
 #[test]
@@ -55,19 +36,9 @@ fn cost_functions_are_exact_for_nodes_of_equal_size_that_the_lanes_divide() {
         ] {
             let p = nodes * ranks;
             for place in [Place::Filled(ranks), Place::RoundRobin(nodes)] {
-                for parameters in parameter_values(algorithm, lanes) {
-                    for root in roots(algorithm, p) {
-                        let case = Case {
-                            root,
-                            place,
-                            parameters: parameters.clone(),
-                            ..Case::new(algorithm.id, p, 48 * p)
-                        };
-                        let counted = case.check(Network::FREE).critical_path();
-                        assert_eq!(counted, case.cost(), "counted (left), cost function (right)\nin {case}");
-                        checked += 1;
-                    }
-                }
+                let cases = calls(algorithm, p, place, 48 * p, &parameter_values(algorithm, lanes));
+                check_costs(&cases);
+                checked += cases.len();
             }
         }
     }
@@ -87,24 +58,8 @@ fn cost_functions_are_upper_bounds_elsewhere() {
             (10, Place::Filled(5)),
         ] {
             for lanes in [1, 2, 64] {
-                for parameters in parameter_values(algorithm, lanes) {
-                    for root in roots(algorithm, p) {
-                        let case = Case {
-                            root,
-                            place,
-                            parameters: parameters.clone(),
-                            // Divided by the numbers of lanes and of nodes, whatever they are.
-                            ..Case::new(algorithm.id, p, 1680)
-                        };
-                        let (counted, cost) = (case.check(Network::FREE).critical_path(), case.cost());
-                        assert!(
-                            counted.rounds <= cost.rounds
-                                && counted.bytes_sent <= cost.bytes_sent + 1e-6
-                                && counted.bytes_reduced <= cost.bytes_reduced + 1e-6,
-                            "{counted:?} {cost:?}\nin {case}"
-                        );
-                    }
-                }
+                // Divided by the numbers of lanes and of nodes, whatever they are.
+                check_cost_bounds(&calls(algorithm, p, place, 1680, &parameter_values(algorithm, lanes)));
             }
         }
     }

@@ -3,6 +3,7 @@
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Need, Nodes, Parameter, Setting, registry};
 
+use crate::common::together::check_each;
 use crate::common::{Case, Place};
 
 /// Powers of two, and numbers beside them: trees, halves and folds differ there.
@@ -18,11 +19,12 @@ fn bound(case: &Case, nodes: &Nodes) -> u64 {
     (case.algorithm.scratch)(&setting) as u64
 }
 
-/// Scratch kept after the call, in bytes: the largest of any rank.
-fn kept(case: &Case) -> u64 {
-    let outcome = case.check(Network::FREE);
-    let all = outcome.ranks.iter().map(|rank| rank.statistics.scratch_bytes);
-    all.max().unwrap_or(0)
+/// Scratch kept after each call, in bytes: the largest of any rank.
+fn check_kept(cases: &[Case], mut ended: impl FnMut(&Case, u64)) {
+    check_each(Network::FREE, cases, |case, outcome| {
+        let all = outcome.ranks.iter().map(|rank| rank.statistics.scratch_bytes);
+        ended(case, all.max().unwrap_or(0));
+    });
 }
 
 /// Elements of four bytes: not divided evenly, and several segments.
@@ -64,8 +66,8 @@ fn places(algorithm: &Algorithm) -> &'static [Place] {
 fn no_rank_keeps_more_than_its_row_says() {
     let mut used = 0;
     let mut beyond = Vec::new();
-    let mut check = |case: &Case| {
-        let (kept, bound) = (kept(case), bound(case, &case.place.nodes(case.p)));
+    let mut check = |case: &Case, kept: u64| {
+        let bound = bound(case, &case.place.nodes(case.p));
         used += kept;
         if kept > bound {
             beyond.push(format!("{kept} B are kept, the row says {bound} B\nin {case}"));
@@ -76,19 +78,19 @@ fn no_rank_keeps_more_than_its_row_says() {
             let mut roots = vec![0, 1, p / 2, p - 1];
             roots.retain(|&root| root < if algorithm.collective.has_root() { p } else { 1 });
             roots.dedup();
-            for parameters in values(algorithm) {
-                for count in counts(algorithm) {
-                    for &place in places(algorithm) {
-                        for &root in &roots {
-                            check(&Case {
-                                root,
-                                parameters: parameters.clone(),
-                                place,
-                                ..Case::new(algorithm.id, p, count)
-                            });
-                        }
+            for &place in places(algorithm) {
+                let mut cases = Vec::new();
+                for parameters in values(algorithm) {
+                    for count in counts(algorithm) {
+                        cases.extend(roots.iter().map(|&root| Case {
+                            root,
+                            parameters: parameters.clone(),
+                            place,
+                            ..Case::new(algorithm.id, p, count)
+                        }));
                     }
                 }
+                check_kept(&cases, &mut check);
             }
         }
     }
@@ -111,8 +113,10 @@ fn bounds_are_near_what_is_kept() {
             root,
             ..Case::new(algorithm.id, p, count)
         });
-        let most = all.map(|case| (kept(&case), bound(&case, &case.place.nodes(p)))).max();
-        let (kept, bound) = most.unwrap_or_default();
+        let (mut kept, mut bound) = (0, 0);
+        check_kept(&all.collect::<Vec<_>>(), |case, of_case| {
+            (kept, bound) = (kept, bound).max((of_case, self::bound(case, &case.place.nodes(p))));
+        });
         assert!(
             bound <= 2 * kept,
             "{}: at most {kept} B are kept, the row says {bound} B",

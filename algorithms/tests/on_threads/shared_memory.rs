@@ -50,27 +50,19 @@ fn calls_that_follow_each_other_do_not_disturb_each_other() {
     for p in [2, 3, 4, 7] {
         for seed in 1..=8 {
             let cases = cases(p, 60, seed * 7919);
-            let prepared: Vec<_> = cases
-                .iter()
-                .map(|case| {
-                    let inputs = case.inputs();
-                    let expected = case.expected(&inputs);
-                    (case, inputs, expected)
-                })
-                .collect();
+            let prepared: Vec<_> = cases.iter().map(Case::prepared).collect();
             let outcome = run(p, &cases[0].config(Network::FREE), |transport| {
                 let rank = transport.rank();
                 let mut state = seed * 31 + rank as u64 + 1;
-                for (number, (case, inputs, expected)) in prepared.iter().enumerate() {
+                for (number, prepared) in prepared.iter().enumerate() {
                     // Now this rank, now another one falls behind by some calls.
                     if next(&mut state, 6) == 0 {
                         std::thread::sleep(Duration::from_micros(300));
                     }
-                    let mut output = case.output(rank, expected);
-                    case.call(transport, &inputs[rank], &mut output)?;
                     assert!(
-                        output == expected[rank],
-                        "call {number} is wrong on rank {rank}\nin {case}"
+                        prepared.call(transport)? == prepared.expected[rank],
+                        "call {number} is wrong on rank {rank}\nin {}",
+                        prepared.case
                     );
                 }
                 Ok(())
@@ -90,10 +82,7 @@ fn ranks_on_several_nodes_are_told_so() {
             place: Place::Filled(2),
             ..Case::new(row.id, 3, count)
         };
-        let inputs = case.inputs();
-        let expected = case.expected(&inputs);
-        let outcome = case.outputs(Network::FREE, &inputs, &expected);
-        for rank in outcome.ranks {
+        for rank in case.prepared().run(Network::FREE).ranks {
             let error = rank.result.unwrap_err();
             let is_said = matches!(
                 error,

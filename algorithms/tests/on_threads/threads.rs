@@ -1,6 +1,6 @@
 //! The thread transport itself: order, lengths, model time, and that nothing hangs.
 
-use kilter_algorithms::threads::{Config, Network, Outcome, RankError, ThreadTransport, run};
+use kilter_algorithms::threads::{Config, Network, Outcome, RankError, ThreadTransport, run, run_each};
 use kilter_algorithms::{Transport, TransportError};
 
 fn config(network: Network) -> Config {
@@ -117,6 +117,23 @@ fn a_rank_that_panics_is_gone_and_says_why() {
         matches!(&error, RankError::Panicked(message) if message.contains("rank 1 falls")),
         "{error}"
     );
+}
+
+#[test]
+fn runs_on_the_same_threads_know_nothing_of_each_other() {
+    let outcomes = run_each(3, 3, &config(Network::FREE), |number, transport| {
+        let (rank, mut left) = (transport.rank(), [0]);
+        assert!((number, rank) != (1, 0), "rank 0 falls");
+        let sent = [10 * number as u8 + rank as u8];
+        transport.sendrecv((rank + 1) % 3, &sent, (rank + 2) % 3, &mut left)?;
+        Ok((left[0], transport.statistics().messages_sent))
+    });
+    let [first, second, third]: [Outcome<_>; 3] = outcomes.try_into().unwrap();
+    assert_eq!(first.results().unwrap(), [(2, 1), (0, 1), (1, 1)]);
+    let fallen = (0, RankError::Panicked("rank 0 falls".into()));
+    assert_eq!(second.results().unwrap_err(), fallen);
+    assert_eq!(third.undelivered, 0);
+    assert_eq!(third.results().unwrap(), [(22, 1), (20, 1), (21, 1)]);
 }
 
 #[test]

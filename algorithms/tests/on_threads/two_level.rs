@@ -1,38 +1,19 @@
 //! Tests of two-level rows with several ranks on a node: their cost, and that they send no more messages between nodes than
 //! their headers say.
 
-use kilter_algorithms::threads::{Network, run};
-use kilter_algorithms::{Algorithm, Collective, Transport, registry};
+use kilter_algorithms::threads::Network;
+use kilter_algorithms::{Algorithm, Collective, registry};
 
+use crate::common::choices::{calls, check_cost_bounds, check_costs, combinations};
 use crate::common::{Case, Place};
 
 fn rows() -> impl Iterator<Item = &'static Algorithm> {
     registry::algorithms().filter(|row| row.id.ends_with(".two_level"))
 }
 
-/// Each value of each parameter where it is a choice, the extremes where it is a size.
+/// Each choice of what leaders run, sizes at their extremes.
 fn parameter_values(algorithm: &Algorithm) -> Vec<Vec<u64>> {
-    let mut all = vec![Vec::new()];
-    for parameter in algorithm.parameters {
-        let values: Vec<u64> = if parameter.name == "leaders" {
-            (parameter.min..=parameter.max).collect()
-        } else {
-            vec![parameter.min, parameter.max]
-        };
-        all = all
-            .iter()
-            .flat_map(|begin| values.iter().map(move |&value| [begin.as_slice(), &[value]].concat()))
-            .collect();
-    }
-    all
-}
-
-fn roots(algorithm: &Algorithm, p: usize) -> Vec<usize> {
-    if algorithm.collective.has_root() {
-        (0..p).collect()
-    } else {
-        vec![0]
-    }
+    combinations(&[], algorithm.parameters, "leaders")
 }
 
 /// No elements where there are no data.
@@ -61,20 +42,11 @@ fn cost_functions_are_exact_for_nodes_of_equal_size() {
             (5, 3),
         ] {
             let p = nodes * ranks;
+            let count = count(algorithm, 192 * p);
             for place in [Place::Filled(ranks), Place::RoundRobin(nodes)] {
-                for parameters in parameter_values(algorithm) {
-                    for root in roots(algorithm, p) {
-                        let case = Case {
-                            root,
-                            place,
-                            parameters: parameters.clone(),
-                            ..Case::new(algorithm.id, p, count(algorithm, 192 * p))
-                        };
-                        let counted = case.check(Network::FREE).critical_path();
-                        assert_eq!(counted, case.cost(), "counted (left), cost function (right)\nin {case}");
-                        checked += 1;
-                    }
-                }
+                let cases = calls(algorithm, p, place, count, &parameter_values(algorithm));
+                check_costs(&cases);
+                checked += cases.len();
             }
         }
     }
@@ -91,24 +63,9 @@ fn cost_functions_are_upper_bounds_elsewhere() {
                 Place::RoundRobin(2),
                 Place::RoundRobin(3),
             ] {
-                for parameters in parameter_values(algorithm) {
-                    for root in roots(algorithm, p) {
-                        let case = Case {
-                            root,
-                            place,
-                            parameters: parameters.clone(),
-                            // Divided by the number of leaders, whatever it is.
-                            ..Case::new(algorithm.id, p, count(algorithm, 1680))
-                        };
-                        let (counted, cost) = (case.check(Network::FREE).critical_path(), case.cost());
-                        assert!(
-                            counted.rounds <= cost.rounds
-                                && counted.bytes_sent <= cost.bytes_sent + 1e-6
-                                && counted.bytes_reduced <= cost.bytes_reduced + 1e-6,
-                            "{counted:?} {cost:?}\nin {case}"
-                        );
-                    }
-                }
+                // Divided by the number of leaders, whatever it is.
+                let count = count(algorithm, 1680);
+                check_cost_bounds(&calls(algorithm, p, place, count, &parameter_values(algorithm)));
             }
         }
     }
@@ -125,14 +82,11 @@ fn later_calls_allocate_no_scratch() {
                     parameters,
                     ..Case::new(algorithm.id, 11, count(algorithm, 101))
                 };
-                let inputs = case.inputs();
-                let expected = case.expected(&inputs);
-                let outcome = run(case.p, &case.config(Network::FREE), |transport| {
-                    let rank = transport.rank();
-                    let mut output = case.output(rank, &expected);
-                    case.call(transport, &inputs[rank], &mut output)?;
+                let prepared = case.prepared();
+                let outcome = prepared.run_by(Network::FREE, |transport| {
+                    prepared.call(transport)?;
                     let first = transport.statistics().scratch_allocations;
-                    case.call(transport, &inputs[rank], &mut output)?;
+                    prepared.call(transport)?;
                     Ok((first, transport.statistics().scratch_allocations))
                 });
                 for (first, second) in outcome.results().unwrap() {

@@ -32,6 +32,7 @@ pub mod environment;
 mod error;
 mod forgotten;
 pub mod handle;
+mod in_use;
 pub mod info;
 mod lanes;
 pub mod layout;

@@ -3,18 +3,20 @@
 //! With `k` ranks on each of `l` nodes, share `j` is what lane `j` carries: of a volume without blocks its `j`-th piece of `n/k`, of blocks
 //! those of the lane's ranks, node by node. Blocks in the order of ranks are copied into the order of lanes, or back, where the two differ.
 //!
-//! * [`movement`]: collectives that move data. [`reductions`]: those that combine it.
+//! * [`movement`]: collectives that move data. [`reductions`]: those that combine it. [`calls`]: the calls of which both are made.
 
+mod calls;
 mod movement;
 mod reductions;
 
 use std::ffi::{c_int, c_void};
 
 use kilter_algorithms::Collective;
-use mpi_sys::MPI_Comm;
 
+use crate::in_use::InUse;
 use crate::lanes::Lanes;
-use crate::{Arena, CallArguments, MpiError, constants};
+use crate::{CallArguments, MpiError, constants};
+use calls::On;
 
 /// True if there is a decomposition of this collective.
 pub(crate) fn has(target: Collective) -> bool {
@@ -34,25 +36,7 @@ pub(crate) struct Run<'a> {
     pub(crate) element_bytes: usize,
     /// Elements, perhaps more than the caller's: a multiple of the ranks.
     pub(crate) padded: usize,
-    pub(crate) arena: &'a mut Arena,
-    /// Scratch in use.
-    pub(crate) held: Vec<Vec<u8>>,
-}
-
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        for buffer in self.held.drain(..) {
-            self.arena.give(buffer);
-        }
-        self.arena.held = std::mem::take(&mut self.held);
-    }
-}
-
-/// Communicator of a call, and the number of the root there.
-#[derive(Clone, Copy)]
-struct On {
-    comm: MPI_Comm,
-    root: c_int,
+    pub(crate) in_use: InUse<'a>,
 }
 
 impl Run<'_> {
@@ -97,6 +81,7 @@ impl Run<'_> {
         let on = |comm, root: usize| On {
             comm,
             root: c_int::try_from(root).unwrap_or(0),
+            datatype: self.arguments.datatype,
         };
         (on(self.lanes.node, number), on(self.lanes.lane, node))
     }
@@ -112,14 +97,16 @@ impl Run<'_> {
     }
 
     fn scratch(&mut self, elements: usize) -> Result<*mut c_void, MpiError> {
-        let bytes = elements * self.element_bytes;
-        let mut buffer = self.arena.take(bytes).ok_or(MpiError {
-            operation: self.target.mpi_name(),
-            code: constants::err_no_mem(),
-        })?;
-        let pointer = buffer.as_mut_ptr();
-        self.held.push(buffer);
-        Ok(pointer.cast())
+        self.in_use.scratch(elements * self.element_bytes).map(<*mut u8>::cast)
+    }
+
+    /// Scratch for the share of this rank's lane on the root's node, null elsewhere.
+    fn share_with_root(&mut self, share: usize) -> Result<*mut c_void, MpiError> {
+        if self.is_with_root() {
+            self.scratch(share)
+        } else {
+            Ok(std::ptr::null_mut())
+        }
     }
 
     /// A count as the library takes it.
@@ -135,16 +122,10 @@ impl Run<'_> {
         if self.padded == self.arguments.count {
             return Ok(given);
         }
-        let copy = self.scratch(self.padded)?.cast::<u8>();
-        let (given, bytes) = (given.cast::<u8>(), self.arguments.count * self.element_bytes);
-        // SAFETY: `given` holds the caller's elements by this function's contract, `copy` the padded ones.
-        unsafe {
-            copy.copy_from_nonoverlapping(given, bytes);
-            for at in (bytes..self.total_bytes()).step_by(self.element_bytes.max(1)) {
-                copy.add(at).copy_from_nonoverlapping(given, self.element_bytes);
-            }
-        }
-        Ok(copy.cast_const().cast())
+        let bytes = (self.arguments.count * self.element_bytes, self.total_bytes());
+        // SAFETY: by this function's contract.
+        let copy = unsafe { self.in_use.padded(given.cast(), bytes, self.element_bytes) };
+        copy.map(<*const u8>::cast)
     }
 
     /// Place in which the whole volume is collected: with the caller, unless it is padded.

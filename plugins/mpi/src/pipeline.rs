@@ -11,6 +11,7 @@ use kilter_algorithms::mockup::Mockup;
 use kilter_algorithms::{Collective, LocalCopy, Shape};
 use mpi_sys::MPI_Comm;
 
+use crate::in_use::InUse;
 use crate::layout::Layout;
 use crate::library::Blocks;
 use crate::{Arena, CallArguments, LanesError, MpiError, constants, over_lanes};
@@ -242,7 +243,6 @@ impl Pipeline {
         }
         let blocks = counts.map_or(Blocks::Equal, Blocks::Counts);
         let is_root = usize::try_from(arguments.root).is_ok_and(|root| root == rank);
-        let held = std::mem::take(&mut arena.held);
         let mut run = Run {
             pipeline: self,
             comm,
@@ -253,8 +253,7 @@ impl Pipeline {
             is_root,
             element_bytes,
             padded,
-            arena,
-            held,
+            in_use: InUse::of(arena, self.target.mpi_name()),
         };
         // SAFETY: `run` has the buffers of the call, by this function's contract.
         unsafe { run.carry_out() }
@@ -286,7 +285,6 @@ impl Pipeline {
         let Some(lanes) = arena.lanes.take() else {
             return Err(no_lanes(LanesError::NotMade));
         };
-        let held = std::mem::take(&mut arena.held);
         let mut run = over_lanes::Run {
             target: self.target,
             lanes: &lanes,
@@ -294,8 +292,7 @@ impl Pipeline {
             rank,
             element_bytes,
             padded,
-            arena,
-            held,
+            in_use: InUse::of(arena, self.target.mpi_name()),
         };
         // SAFETY: `run` has the buffers of the call, by this function's contract; there is at least one element.
         let done = unsafe { run.carry_out() };

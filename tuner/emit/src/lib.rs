@@ -128,11 +128,12 @@ pub fn clear(options: &Options) -> anyhow::Result<()> {
     staging::clear(&directory(options))
 }
 
-/// Refuses a deployment that could not be written in the end: no emitter, or a staging directory that holds files that are not Kilter's. It is
-/// called before anything is measured.
+/// Refuses a deployment that could not be written in the end: no emitter, or a staging directory that holds files that are not Kilter's or whose
+/// path the library takes apart. It is called before anything is measured.
 pub fn check(site: &Site<'_>) -> anyhow::Result<()> {
-    emitter(&site.library)?;
-    staging::check(&directory(site.options))
+    let directory = directory(site.options);
+    emitter(&site.library)?.check_directory(&directory)?;
+    staging::check(&directory)
 }
 
 /// The emitter of the context's library.

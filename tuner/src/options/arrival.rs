@@ -98,7 +98,7 @@ fn offsets_of(path: &Path, ranks: usize) -> Result<Vec<f64>, OptionError> {
     } else {
         of_lines(&text)
     };
-    let seconds = seconds.map_err(|what| wrong(OPTION, format!("`{shown}`, {what}")))?;
+    let seconds = seconds.map_err(|mistake| wrong(OPTION, format!("`{shown}`, {mistake}")))?;
     if seconds.len() != ranks {
         let message = format!(
             "`{shown}` has the seconds of {} ranks, and the job has {ranks}; give one number for each rank",
@@ -110,25 +110,39 @@ fn offsets_of(path: &Path, ranks: usize) -> Result<Vec<f64>, OptionError> {
     Ok(seconds.iter().map(|one| one - first).collect())
 }
 
-fn of_json(text: &str) -> Result<Vec<f64>, String> {
-    let values: Vec<serde_json::Value> = serde_json::from_str(text)
-        .map_err(|error| format!("line {}: {error}; give a list of seconds", error.line()))?;
-    let number = |(rank, value): (usize, &serde_json::Value)| {
-        let seconds = value.as_f64().filter(|seconds| seconds.is_finite());
-        seconds.ok_or_else(|| format!("rank {rank}: `{value}` is no number of seconds"))
-    };
-    values.iter().enumerate().map(number).collect()
+/// A mistake in a file of offsets.
+#[derive(Debug, thiserror::Error)]
+enum Mistake {
+    #[error("line {}: {error}; give a list of seconds", error.line())]
+    NoList { error: serde_json::Error },
+    #[error("rank {rank}: `{value}` is no number of seconds")]
+    Value { rank: usize, value: serde_json::Value },
+    #[error("line {line} (rank {rank}): `{text}` is no number of seconds")]
+    Line { line: usize, rank: usize, text: String },
 }
 
-fn of_lines(text: &str) -> Result<Vec<f64>, String> {
+fn of_json(text: &str) -> Result<Vec<f64>, Mistake> {
+    let values: Vec<serde_json::Value> = serde_json::from_str(text).map_err(|error| Mistake::NoList { error })?;
+    let number = |(rank, value): (usize, serde_json::Value)| {
+        let seconds = value.as_f64().filter(|seconds| seconds.is_finite());
+        seconds.ok_or(Mistake::Value { rank, value })
+    };
+    values.into_iter().enumerate().map(number).collect()
+}
+
+fn of_lines(text: &str) -> Result<Vec<f64>, Mistake> {
     let lines = text
         .lines()
         .enumerate()
         .map(|(at, line)| (at + 1, line.split('#').next().unwrap_or_default().trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty());
-    let number = |(rank, (at, line)): (usize, (usize, &str))| {
-        let seconds = line.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
-        seconds.ok_or_else(|| format!("line {at} (rank {rank}): `{line}` is no number of seconds"))
+    let number = |(rank, (line, text)): (usize, (usize, &str))| {
+        let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite());
+        seconds.ok_or_else(|| Mistake::Line {
+            line,
+            rank,
+            text: text.to_owned(),
+        })
     };
     lines.enumerate().map(number).collect()
 }
@@ -137,9 +151,9 @@ fn of_lines(text: &str) -> Result<Vec<f64>, String> {
 mod tests {
     use super::*;
 
-    fn typed(text: &str, ranks: usize) -> Result<Vec<Arrival>, String> {
+    fn typed(text: &str, ranks: usize) -> Result<Vec<Arrival>, OptionError> {
         let words: Vec<String> = text.split(',').map(str::to_owned).collect();
-        patterns(&words, ranks).map_err(|error| error.to_string())
+        patterns(&words, ranks)
     }
 
     #[test]
@@ -168,7 +182,7 @@ mod tests {
             ("late-one@4", "`4` in `late-one@4` is no rank; give one from 0 to 3"),
             ("random:x-1", "`-1` in `random:x-1` is no factor"),
         ] {
-            let message = typed(text, 4).unwrap_err();
+            let message = typed(text, 4).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
     }
@@ -181,7 +195,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
-        let listed = |text: &str, ranks| -> Result<Vec<f64>, String> {
+        let listed = |text: &str, ranks| -> Result<Vec<f64>, OptionError> {
             let found = typed(text, ranks)?;
             match &found[0].shape {
                 Shape::Listed { seconds } => Ok(seconds.clone()),
@@ -204,7 +218,7 @@ mod tests {
             ),
             (&written("c.json", "[0,\n"), "c.json`, line 2: "),
         ] {
-            let message = listed(file, 3).unwrap_err();
+            let message = listed(file, 3).unwrap_err().to_string();
             assert!(message.contains(part), "{message}");
         }
     }

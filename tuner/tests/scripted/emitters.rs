@@ -1,7 +1,14 @@
 //! Each form of files once through the loop: written, read back as the library reads it, proven. Open MPI's is that of all other scenarios,
 //! and a selection file of MPICH's needs the library itself.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::*;
+
+/// The table `launcher` of a library whose parameters are variables.
+const VARIABLES: &str =
+    "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
 
 /// A description of a library with another emitter and launcher, and `NAME` as its one parameter.
 fn described(emitter: &str, launcher: &str, name: &str) -> ScriptedLibrary {
@@ -54,10 +61,13 @@ fn assert_both_are_deployed(library: ScriptedLibrary, name: &str, file: &str, li
 
 #[test]
 fn mpich_has_it_from_its_environment() {
-    let launcher =
-        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
     let name = "MPIR_CVAR_X";
-    assert_both_are_deployed(described("mpich", launcher, name), name, "kilter.env", "MPIR_CVAR_X=16");
+    assert_both_are_deployed(
+        described("mpich", VARIABLES, name),
+        name,
+        "kilter.env",
+        "MPIR_CVAR_X=16",
+    );
 }
 
 #[test]
@@ -69,21 +79,17 @@ fn mvapich2_has_it_from_its_file() {
 
 #[test]
 fn a_library_of_variables_alone_has_it_from_its_environment() {
-    let launcher =
-        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
-    assert_both_are_deployed(described("variables", launcher, "I_X"), "I_X", "kilter.env", "I_X=16");
+    assert_both_are_deployed(described("variables", VARIABLES, "I_X"), "I_X", "kilter.env", "I_X=16");
 }
 
 /// A library that tunes itself is measured without that. Files that deploy something keep it off, and leave it as the site has it.
 #[test]
 fn the_state_of_the_measurement_goes_with_what_is_deployed() {
-    let launcher =
-        "parameter = [\"-genv\", \"{name}\", \"{value}\"]\nenvironment = [\"-genv\", \"{name}\", \"{value}\"]";
     let tuned = |in_files: bool, options: &str| {
         let measuring = format!(
             "[measuring]\nenvironment = {{ I_TUNER = \"0\" }}\nin_files = {in_files}\nbecause = \"it tunes itself\""
         );
-        let (directory, site) = site(described_with("variables", launcher, "I_X", &measuring));
+        let (directory, site) = site(described_with("variables", VARIABLES, "I_X", &measuring));
         let run = tune_at(
             &site,
             format!("--guidelines GL8 --sizes 1024,4096 {options}").trim_end(),
@@ -106,6 +112,38 @@ fn the_state_of_the_measurement_goes_with_what_is_deployed() {
     assert_eq!(tuned(true, ""), (both("0"), true, true));
     assert_eq!(tuned(false, ""), (both("0"), false, false));
     assert_eq!(tuned(true, "--env I_TUNER=1"), (both("1"), false, false));
+}
+
+/// Open MPI's list of parameter files is divided by commas, which no path can quote.
+#[test]
+fn a_directory_with_a_comma_is_refused_before_the_first_launch() {
+    let directory = directory();
+    let below = directory.path().join("a,b");
+    let launched = Rc::new(Cell::new(false));
+    let launches = Rc::clone(&launched);
+    let library = ScriptedLibrary::new().cost("reduce", move |_, usual| {
+        launches.set(true);
+        usual
+    });
+    let site = Site::new(&below, library).unwrap();
+    let arguments: Vec<&str> = REDUCE.split(' ').collect();
+    let message = site.tune(&arguments).unwrap_err().to_string();
+    let shown = below.join("out/emit").display().to_string();
+    assert!(
+        message.starts_with(&format!("--out: the files would lie in `{shown}`, and `,` divides")),
+        "{message}"
+    );
+    assert!(message.ends_with("give an --out without `,` in its path"), "{message}");
+    assert!(!launched.get());
+}
+
+/// Variables are no list of files.
+#[test]
+fn a_directory_with_a_comma_holds_files_of_a_library_that_has_no_list_of_them() {
+    let directory = directory();
+    let library = described("mpich", VARIABLES, "MPIR_CVAR_X");
+    let site = Site::new(&directory.path().join("a,b"), library).unwrap();
+    assert_eq!(changes(&tune_at(&site, REDUCE)), ["MPIR_CVAR_X=16"]);
 }
 
 const SIMULATOR: &str = "parameter = [\"--cfg={name}:{value}\"]\nenvironment = []\n\

@@ -1,6 +1,6 @@
 //! Collectives that move data.
 
-use super::{On, Run, copy};
+use super::{Run, copy};
 use crate::error::pmpi;
 use crate::{CallArguments, MpiError};
 
@@ -21,8 +21,7 @@ impl Run<'_> {
                 } else {
                     std::ptr::null()
                 };
-                let On { comm, root } = on_node;
-                pmpi!(PMPI_Scatter(given, count, datatype, piece, count, datatype, root, comm))?;
+                on_node.scatter(given, piece, count)?;
             }
             pmpi!(PMPI_Bcast(piece, count, datatype, on_lane.root, on_lane.comm))?;
             // The root may have its data in memory that nobody may write.
@@ -32,15 +31,7 @@ impl Run<'_> {
             } else {
                 self.collected()?
             };
-            pmpi!(PMPI_Allgather(
-                piece.cast_const(),
-                count,
-                datatype,
-                all,
-                count,
-                datatype,
-                on_node.comm
-            ))?;
+            on_node.allgather(piece.cast_const(), all, count)?;
             if !is_root {
                 self.deliver(all.cast_const());
             }
@@ -51,32 +42,16 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn allgather(&mut self) -> Result<(), MpiError> {
-        let CallArguments { send, datatype, .. } = *self.arguments;
+        let send = self.arguments.send;
         let (on_node, on_lane) = self.on();
         let (share, block) = self.counts();
         let of_lane = self.scratch(share)?;
         let (share, block) = (self.int(share)?, self.int(block)?);
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
-            pmpi!(PMPI_Allgather(
-                send,
-                block,
-                datatype,
-                of_lane,
-                block,
-                datatype,
-                on_lane.comm
-            ))?;
+            on_lane.allgather(send, of_lane, block)?;
             let all = self.unsorted(true)?;
-            pmpi!(PMPI_Allgather(
-                of_lane.cast_const(),
-                share,
-                datatype,
-                all,
-                share,
-                datatype,
-                on_node.comm
-            ))?;
+            on_node.allgather(of_lane.cast_const(), all, share)?;
             self.out_of_order(all.cast_const(), true);
         }
         Ok(())
@@ -85,16 +60,10 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn scatter(&mut self) -> Result<(), MpiError> {
-        let CallArguments {
-            send, recv, datatype, ..
-        } = *self.arguments;
+        let CallArguments { send, recv, .. } = *self.arguments;
         let (on_node, on_lane) = self.on();
         let (share, block) = self.counts();
-        let of_lane = if self.is_with_root() {
-            self.scratch(share)?
-        } else {
-            std::ptr::null_mut()
-        };
+        let of_lane = self.share_with_root(share)?;
         let (share, block) = (self.int(share)?, self.int(block)?);
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
@@ -104,41 +73,23 @@ impl Run<'_> {
                 } else {
                     std::ptr::null()
                 };
-                let On { comm, root } = on_node;
-                pmpi!(PMPI_Scatter(
-                    given, share, datatype, of_lane, share, datatype, root, comm
-                ))?;
+                on_node.scatter(given, of_lane, share)?;
             }
-            let On { comm, root } = on_lane;
-            pmpi!(PMPI_Scatter(
-                of_lane.cast_const(),
-                block,
-                datatype,
-                recv,
-                block,
-                datatype,
-                root,
-                comm
-            ))
+            on_lane.scatter(of_lane.cast_const(), recv, block)
         }
     }
 
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn gather(&mut self) -> Result<(), MpiError> {
-        let CallArguments { send, datatype, .. } = *self.arguments;
+        let send = self.arguments.send;
         let (on_node, on_lane) = self.on();
         let (share, block) = self.counts();
-        let of_lane = if self.is_with_root() {
-            self.scratch(share)?
-        } else {
-            std::ptr::null_mut()
-        };
+        let of_lane = self.share_with_root(share)?;
         let (share, block) = (self.int(share)?, self.int(block)?);
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
-            let On { comm, root } = on_lane;
-            pmpi!(PMPI_Gather(send, block, datatype, of_lane, block, datatype, root, comm))?;
+            on_lane.gather(send, of_lane, block)?;
             if !self.is_with_root() {
                 return Ok(());
             }
@@ -148,17 +99,7 @@ impl Run<'_> {
             } else {
                 std::ptr::null_mut()
             };
-            let On { comm, root } = on_node;
-            pmpi!(PMPI_Gather(
-                of_lane.cast_const(),
-                share,
-                datatype,
-                all,
-                share,
-                datatype,
-                root,
-                comm
-            ))?;
+            on_node.gather(of_lane.cast_const(), all, share)?;
             if is_root {
                 self.out_of_order(all.cast_const(), true);
             }
@@ -169,7 +110,7 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn alltoall(&mut self) -> Result<(), MpiError> {
-        let CallArguments { send, datatype, .. } = *self.arguments;
+        let send = self.arguments.send;
         let (on_node, on_lane) = self.on();
         let (nodes, ranks) = (self.lanes.nodes, self.lanes.ranks_each);
         let (share, block) = self.counts();
@@ -179,15 +120,7 @@ impl Run<'_> {
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
             let given = self.in_order(send, true)?;
-            pmpi!(PMPI_Alltoall(
-                given,
-                share,
-                datatype,
-                mixed,
-                share,
-                datatype,
-                on_node.comm
-            ))?;
+            on_node.alltoall(given, mixed, share)?;
             // From each rank of the node, a block for each node; then for each node, a block from each rank.
             for from in 0..ranks {
                 for to in 0..nodes {
@@ -200,16 +133,7 @@ impl Run<'_> {
             } else {
                 self.arguments.recv
             };
-            let comm = on_lane.comm;
-            pmpi!(PMPI_Alltoall(
-                turned.cast_const(),
-                on_each_node,
-                datatype,
-                all,
-                on_each_node,
-                datatype,
-                comm
-            ))?;
+            on_lane.alltoall(turned.cast_const(), all, on_each_node)?;
             self.out_of_order(all.cast_const(), false);
         }
         Ok(())

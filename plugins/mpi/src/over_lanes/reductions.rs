@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use super::{On, Run};
+use super::Run;
+use super::calls::On;
 use crate::error::pmpi;
 use crate::{CallArguments, MpiError};
 
@@ -20,27 +21,12 @@ impl Run<'_> {
         unsafe {
             let given = self.padded(send)?;
             let (of_node, of_all) = (self.scratch(share)?, self.scratch(share)?);
-            pmpi!(PMPI_Reduce_scatter_block(
-                given,
-                of_node,
-                count,
-                datatype,
-                op,
-                on_node.comm
-            ))?;
-            let On { comm, root } = on_lane;
+            on_node.reduce_scatter_block(given, of_node, count, op)?;
+            let (of_node, On { comm, root, .. }) = (of_node.cast_const(), on_lane);
             if everywhere {
-                pmpi!(PMPI_Allreduce(of_node.cast_const(), of_all, count, datatype, op, comm))?;
+                pmpi!(PMPI_Allreduce(of_node, of_all, count, datatype, op, comm))?;
             } else {
-                pmpi!(PMPI_Reduce(
-                    of_node.cast_const(),
-                    of_all,
-                    count,
-                    datatype,
-                    op,
-                    root,
-                    comm
-                ))?;
+                pmpi!(PMPI_Reduce(of_node, of_all, count, datatype, op, root, comm))?;
             }
             Ok(of_all)
         }
@@ -49,22 +35,13 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn allreduce(&mut self) -> Result<(), MpiError> {
-        let datatype = self.arguments.datatype;
         let (on_node, _) = self.on();
         let count = self.int(self.counts().0)?;
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
             let share = self.combined(true)?;
             let all = self.collected()?;
-            pmpi!(PMPI_Allgather(
-                share.cast_const(),
-                count,
-                datatype,
-                all,
-                count,
-                datatype,
-                on_node.comm
-            ))?;
+            on_node.allgather(share.cast_const(), all, count)?;
             self.deliver(all.cast_const());
         }
         Ok(())
@@ -73,8 +50,7 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn reduce(&mut self) -> Result<(), MpiError> {
-        let datatype = self.arguments.datatype;
-        let (On { comm, root }, _) = self.on();
+        let (on_node, _) = self.on();
         let count = self.int(self.counts().0)?;
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
@@ -88,16 +64,7 @@ impl Run<'_> {
             } else {
                 std::ptr::null_mut()
             };
-            pmpi!(PMPI_Gather(
-                share.cast_const(),
-                count,
-                datatype,
-                all,
-                count,
-                datatype,
-                root,
-                comm
-            ))?;
+            on_node.gather(share.cast_const(), all, count)?;
             if is_root {
                 self.deliver(all.cast_const());
             }
@@ -108,13 +75,7 @@ impl Run<'_> {
     /// # Safety
     /// As for [`Run::carry_out`].
     pub(super) unsafe fn reduce_scatter_block(&mut self) -> Result<(), MpiError> {
-        let CallArguments {
-            send,
-            recv,
-            datatype,
-            op,
-            ..
-        } = *self.arguments;
+        let CallArguments { send, recv, op, .. } = *self.arguments;
         let (on_node, on_lane) = self.on();
         let (share, block) = self.counts();
         let of_node = self.scratch(share)?;
@@ -122,22 +83,8 @@ impl Run<'_> {
         // SAFETY: buffers are as long as the calls want, by the contract of `carry_out`.
         unsafe {
             let given = self.in_order(send, true)?;
-            pmpi!(PMPI_Reduce_scatter_block(
-                given,
-                of_node,
-                share,
-                datatype,
-                op,
-                on_node.comm
-            ))?;
-            pmpi!(PMPI_Reduce_scatter_block(
-                of_node.cast_const(),
-                recv,
-                block,
-                datatype,
-                op,
-                on_lane.comm
-            ))
+            on_node.reduce_scatter_block(given, of_node, share, op)?;
+            on_lane.reduce_scatter_block(of_node.cast_const(), recv, block, op)
         }
     }
 }

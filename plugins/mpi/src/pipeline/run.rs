@@ -6,8 +6,9 @@ use kilter_algorithms::{Collective, LocalCopy, Shape};
 use mpi_sys::MPI_Comm;
 
 use super::{Pipeline, Prepare, Step};
+use crate::in_use::InUse;
 use crate::library::{Blocks, call};
-use crate::{Arena, CallArguments, MpiError, constants};
+use crate::{CallArguments, MpiError, constants};
 
 /// One run on one rank.
 pub(super) struct Run<'a> {
@@ -21,18 +22,7 @@ pub(super) struct Run<'a> {
     pub(super) element_bytes: usize,
     /// Elements, perhaps more than the caller's.
     pub(super) padded: usize,
-    pub(super) arena: &'a mut Arena,
-    /// Scratch in use.
-    pub(super) held: Vec<Vec<u8>>,
-}
-
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        for buffer in self.held.drain(..) {
-            self.arena.give(buffer);
-        }
-        self.arena.held = std::mem::take(&mut self.held);
-    }
+    pub(super) in_use: InUse<'a>,
 }
 
 impl Run<'_> {
@@ -49,17 +39,6 @@ impl Run<'_> {
     /// True if this rank has the data that all are to get, in the caller's only buffer.
     fn is_source(&self) -> bool {
         self.pipeline.target == Collective::Bcast && self.is_root
-    }
-
-    fn scratch(&mut self, bytes: usize) -> Result<*mut u8, MpiError> {
-        let operation = self.pipeline.target.mpi_name();
-        let mut buffer = self.arena.take(bytes).ok_or(MpiError {
-            operation,
-            code: constants::err_no_mem(),
-        })?;
-        let pointer = buffer.as_mut_ptr();
-        self.held.push(buffer);
-        Ok(pointer)
     }
 
     /// Buffer for the result of call `i`; null if this rank gets none.
@@ -87,7 +66,7 @@ impl Run<'_> {
         } else {
             self.total_bytes()
         };
-        self.scratch(bytes)
+        self.in_use.scratch(bytes)
     }
 
     /// The caller's data; padded where it must be.
@@ -102,17 +81,9 @@ impl Run<'_> {
         if self.padded == self.arguments.count || !has_input {
             return Ok(given);
         }
-        let (given_bytes, total) = (self.arguments.count * self.element_bytes, self.total_bytes());
-        let copy = self.scratch(total)?;
-        // SAFETY: `given` holds `count` elements, at least one since padding is needed; `copy` holds `padded`. The padding
-        // repeats the first element, a value the operator is defined for.
-        unsafe {
-            copy.copy_from_nonoverlapping(given, given_bytes);
-            for at in (given_bytes..total).step_by(self.element_bytes) {
-                copy.add(at).copy_from_nonoverlapping(given, self.element_bytes);
-            }
-        }
-        Ok(copy)
+        let bytes = (self.arguments.count * self.element_bytes, self.total_bytes());
+        // SAFETY: `given` holds `count` elements, at least one since padding is needed.
+        unsafe { self.in_use.padded(given, bytes, self.element_bytes) }
     }
 
     /// The local copy before a call; returns where its input lies.
@@ -132,13 +103,13 @@ impl Run<'_> {
                 Prepare::Input(LocalCopy::Nothing) => Ok(data),
                 Prepare::Input(LocalCopy::OwnBlock) => Ok(data.add(begin)),
                 Prepare::Input(LocalCopy::ZerosAroundBlock) => {
-                    let filled = self.scratch(total)?;
+                    let filled = self.in_use.scratch(total)?;
                     filled.write_bytes(0, total);
                     copy_bytes(data, filled.add(begin), length);
                     Ok(filled)
                 }
                 Prepare::Input(LocalCopy::ZerosOffRoot) => {
-                    let filled = self.scratch(total)?;
+                    let filled = self.in_use.scratch(total)?;
                     if self.is_root {
                         copy_bytes(data, filled, total);
                     } else {
@@ -147,7 +118,7 @@ impl Run<'_> {
                     Ok(filled)
                 }
                 Prepare::Input(LocalCopy::Replicate) => {
-                    let copies = self.scratch(total)?;
+                    let copies = self.in_use.scratch(total)?;
                     for i in 0..self.p_ranks {
                         copy_bytes(data, copies.add(i * length), length);
                     }
@@ -225,7 +196,7 @@ impl Run<'_> {
             arguments.op = constants::bor();
         }
         // SAFETY: the buffers have the shapes of the call, by this function's contract; a step that moves bytes has equal blocks, or none.
-        unsafe { call(step.call, self.comm, &arguments, self.blocks, self.arena)? };
+        unsafe { call(step.call, self.comm, &arguments, self.blocks, self.in_use.arena)? };
         Ok(output)
     }
 

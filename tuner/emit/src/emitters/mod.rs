@@ -9,7 +9,7 @@ mod smpi;
 mod tests;
 mod variables;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::{self, Library, Mistake};
@@ -46,6 +46,14 @@ pub trait Emitter: Sync {
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
     ) -> anyhow::Result<Settings>;
+
+    /// Refuses a staging directory in which the library could not find its files. It is called before anything is measured.
+    ///
+    /// # Errors
+    /// A path that the library, or its launcher, takes apart.
+    fn check_directory(&self, _directory: &Path) -> Result<(), DividedPath> {
+        Ok(())
+    }
 
     /// The launch that uses exactly the emitted files. `read` holds what the files of parameters and of the environment say; every other file of
     /// the library's own is read back from the disk by rules that mirror its reader's.
@@ -134,6 +142,19 @@ fn named(name: &str) -> Result<&'static dyn Emitter, UnknownEmitter> {
     found
         .map(|(_, emitter)| *emitter)
         .ok_or_else(|| UnknownEmitter(name.to_owned()))
+}
+
+/// A staging directory whose path the library takes for several, since a list of files is divided there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "--out: the files would lie in `{}`, and `{separator}` divides the list of files in {variable}, by which they are tried out: the library \
+     would look for each part; give an --out without `{separator}` in its path",
+    directory.display()
+)]
+pub struct DividedPath {
+    directory: PathBuf,
+    separator: char,
+    variable: &'static str,
 }
 
 /// A name that no emitter has.

@@ -11,7 +11,7 @@ use kilter_model::deployment::Selection;
 use kilter_model::range;
 use kilter_model::setup::Setup;
 
-use super::{Emitter, Page, Settings};
+use super::{DividedPath, Emitter, Page, Settings};
 use crate::decisions::{Decisions, Part};
 use crate::installation::Installation;
 use crate::rules::{Choice, Rules};
@@ -34,6 +34,9 @@ pub(super) use site_file::SITE_FILE;
 /// Variable with the list of parameter files, first one strongest. It replaces the default list, so the site's and the user's
 /// files are named after ours.
 const PARAMETER_FILES: &str = "OMPI_MCA_mca_base_param_files";
+
+/// Divides that list; a path cannot quote it.
+const SEPARATOR: char = ',';
 
 /// Parameter and rules files.
 pub(super) struct OpenMpi;
@@ -71,6 +74,17 @@ impl Emitter for OpenMpi {
         Ok(settings)
     }
 
+    fn check_directory(&self, directory: &Path) -> Result<(), DividedPath> {
+        if directory.to_string_lossy().contains(SEPARATOR) {
+            return Err(DividedPath {
+                directory: directory.to_path_buf(),
+                separator: SEPARATOR,
+                variable: PARAMETER_FILES,
+            });
+        }
+        Ok(())
+    }
+
     fn carries_selections(&self) -> bool {
         true
     }
@@ -94,7 +108,7 @@ impl Emitter for OpenMpi {
             files.extend(default_parameter_files(installation.mpirun));
             setup
                 .launcher_environment
-                .push((PARAMETER_FILES.to_owned(), files.join(",")));
+                .push((PARAMETER_FILES.to_owned(), files.join(&SEPARATOR.to_string())));
         }
         let (parameters, environment) = mca::of_environment(read.environment);
         // The launcher reads them, as it does where a module has set them.
