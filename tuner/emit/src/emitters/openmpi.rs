@@ -14,7 +14,8 @@ use kilter_model::setup::Setup;
 use super::{Emitter, Page, Settings};
 use crate::decisions::{Decisions, Part};
 use crate::installation::Installation;
-use crate::rules::{Choice, Rules};
+use crate::fence::Fence;
+use crate::rules::{ByNodes, Choice, Nodes};
 use crate::site_file::SiteFile;
 use crate::{Emitted, File, command_line, mca, write};
 
@@ -75,12 +76,21 @@ impl Emitter for OpenMpi {
         true
     }
 
+    /// JSON has rules for one node. What HAN hands on stands in a file that knows the number of ranks alone.
+    fn fence(&self, library: &Library, collective: Collective, settings: &[(String, String)]) -> Fence {
+        let is_handed_on = handed_on::others(library, collective, settings).len() < settings.len();
+        match library.rules_file.form {
+            RulesForm::Json if !is_handed_on => Fence::OneNode,
+            RulesForm::Json | RulesForm::Numbers => Fence::Ranks,
+        }
+    }
+
     fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
         let mut setup = Setup::default();
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {
             let file = &installation.library.rules_file;
-            let rules = Rules::read(&crate::read(directory, name)?, file.form)?;
+            let rules = ByNodes::read(&crate::read(directory, name)?, file.form)?;
             ensure!(
                 !rules.limits_requests() || file.carries_requests(installation.version),
                 "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
@@ -120,27 +130,43 @@ impl Emitter for OpenMpi {
     }
 }
 
-/// The rules, fenced by communicator size, and their file's text. They know the number of ranks and not how these lie.
-fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules, String)> {
-    let mut rules = Rules::default();
+/// The rules, fenced by communicator size and by nodes as far as the file knows them, and their file's text.
+fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(ByNodes, String)> {
+    let mut rules = ByNodes::default();
     // The first of the parts that meet holds.
     for part in decisions.parts.iter().rev() {
         add(&mut rules, library, part)?;
     }
     let form = library.rules_file.form;
     let text = rules.write(form)?;
-    let read_back = Rules::read(&text, form)?;
+    let read_back = ByNodes::read(&text, form)?;
     if read_back.normalized() != rules.normalized() {
         bail!("the rules file does not read back as it was written; please report this");
     }
     Ok((rules, text))
 }
 
+/// The nodes of a part's communicators, as far as a rule for these settings tells them apart.
+fn nodes(library: &Library, part: &Part<'_>, collective: Collective, settings: &[(String, String)]) -> Vec<Nodes> {
+    let nodes = &part.communicators.nodes;
+    let is_meant = |one: &Nodes| match one {
+        Nodes::One => nodes.low() <= 1,
+        Nodes::Several => nodes.high() > 1,
+    };
+    match OpenMpi.fence(library, collective, settings) {
+        Fence::OneNode => Nodes::ANY.into_iter().filter(is_meant).collect(),
+        Fence::Ranks | Fence::PerNode => Nodes::ANY.into(),
+    }
+}
+
+/// A choice, and the nodes for which it holds.
+type Placed = (Vec<Nodes>, Choice);
+
 /// The rules of a part, for each size of its communicators. A collective that must not be switched on size gets one rule for all sizes: the
 /// choice of its worst cell.
-fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
+fn add(rules: &mut ByNodes, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
     let none = |collective: Collective| format!("{} has no rules for {collective}", library.name);
-    let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
+    let mut by_collective: BTreeMap<Collective, Vec<(u64, Placed)>> = BTreeMap::new();
     for ((collective, bytes), selection) in part.selections {
         if let Selection::Settings(settings) = selection {
             // Which component is asked stands in a file of its own, and a rule without an algorithm says nothing.
@@ -149,24 +175,25 @@ fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<
                 continue;
             }
             let row = library.algorithms_of(*collective).with_context(|| none(*collective))?;
+            let nodes = nodes(library, part, *collective, settings);
             let choices = by_collective.entry(*collective).or_default();
-            choices.push((*bytes, choice(row, &of_rules)?));
+            choices.push((*bytes, (nodes, choice(row, &of_rules)?)));
         }
     }
     let sizes = part.sizes();
     for (collective, choices) in by_collective {
         let entry = library.rules_entry(collective).with_context(|| none(collective))?;
         let volumes = part.volumes_of(collective);
-        let ranged: Vec<((u64, u64), Choice)> = if entry.size_switch {
+        let ranged: Vec<((u64, u64), Placed)> = if entry.size_switch {
             let around = |(bytes, choice)| (range::around(&volumes, bytes), choice);
             choices.into_iter().map(around).collect()
         } else {
-            let worst = choices.last().map(|(_, choice)| ((0, u64::MAX), *choice));
-            worst.into_iter().collect()
+            let worst = choices.into_iter().next_back();
+            worst.map(|(_, choice)| ((0, u64::MAX), choice)).into_iter().collect()
         };
         for ranks in &sizes {
-            for (bytes, choice) in &ranged {
-                rules.add_between(entry.id, *ranks, *bytes, *choice);
+            for (bytes, (nodes, choice)) in &ranged {
+                rules.add_between(nodes, entry.id, *ranks, *bytes, *choice);
             }
         }
     }
