@@ -9,8 +9,8 @@ use kilter_model::layout::Layout;
 
 use crate::emitters;
 
-/// Facts by which a file tells communicators apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Facts by which a file tells communicators apart, the fewest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fence {
     /// The number of ranks.
     Ranks,

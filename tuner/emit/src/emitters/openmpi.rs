@@ -405,6 +405,35 @@ mod tests {
         );
     }
 
+    /// Two layouts of four ranks: JSON keeps the one on one node apart, and in the form of numbers the first part holds.
+    #[test]
+    fn a_layout_on_one_node_has_rules_of_its_own_where_the_release_knows_nodes() {
+        let chosen = |algorithm: &str| {
+            let settings = settings(&[("coll_tuned_alltoall_algorithm", algorithm)]);
+            Selections::from([((Collective::Alltoall, 4096), Selection::Settings(settings))])
+        };
+        let volumes = Volumes::from([(Collective::Alltoall, [4096].into())]);
+        let (on_one, on_two) = (chosen("2"), chosen("4"));
+        let part = |nodes, selections| Part {
+            communicators: kilter_profile::Communicators::of_layout(nodes, 4 / nodes),
+            ranks: 4,
+            selections,
+            volumes: &volumes,
+        };
+        for (version, expected) in [("5.0.11", [2, 2]), ("6.0.0", [2, 4])] {
+            let decisions = Decisions {
+                assignments: &[],
+                parts: vec![part(1, &on_one), part(2, &on_two)],
+                layouts: Vec::new(),
+                transports: Vec::new(),
+                left_out: Vec::new(),
+            };
+            let (rules, text) = rules(&library(version), &decisions).unwrap();
+            let found = Nodes::ANY.map(|nodes| rules.of(nodes).lookup(3, 4, 4096).algorithm);
+            assert_eq!(found, expected, "{version}: {text}");
+        }
+    }
+
     /// The line is taken from the page as a person would.
     #[test]
     fn the_line_for_one_job_gives_the_launcher_what_the_files_have() {

@@ -177,7 +177,7 @@ fn staged_as_json(limit: u64) -> Staged {
     let mut staged = staged(limit, false);
     let rules = Rules::parse(&String::from_utf8_lossy(&staged.files["openmpi-coll-rules.conf"])).unwrap();
     staged.files.remove("openmpi-coll-rules.conf");
-    let json = rules.write(RulesForm::Json).unwrap();
+    let json = ByNodes::from(rules).write(RulesForm::Json).unwrap();
     staged.files.insert(JSON.to_owned(), json.into_bytes());
     for file in &mut staged.manifest.files {
         file.name = file.name.replace("openmpi-coll-rules.conf", JSON);
