@@ -48,8 +48,8 @@ pub struct Tuned {
     pub contests: Vec<Contest>,
     /// Targets for overlap.
     pub goals: Goals,
-    /// The deployed files beside the untouched library, with ranks that arrive apart.
-    pub arrivals: Vec<ArrivalCell>,
+    /// Calls under the deployed files beside the untouched library, with ranks that arrive apart.
+    pub arrivals: Vec<(Subject, ArrivalCell)>,
 }
 
 impl Tuned {

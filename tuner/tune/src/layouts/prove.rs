@@ -298,11 +298,13 @@ fn take_over(
                 }
                 None => tuned.goals.nothing_deployed(),
             }
+            tuned.arrivals = measured.arrivals;
             tuned.after = Some(measured.after);
             tuned.untouched = measured.untouched;
         }
         None => {
             tuned.after = None;
+            tuned.arrivals.clear();
             tuned.untouched = Medians::new();
             tuned.goals.nothing_deployed();
         }
