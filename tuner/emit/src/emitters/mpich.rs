@@ -227,7 +227,7 @@ fn by_size(parts: &[Holding<Holding<Vec<SizeRule>>>]) -> Vec<ForRanks> {
 }
 
 /// Divides numbers into ranges within which the same things hold, in their order; without those in which nothing does.
-fn pieces<'t, T>(all: impl Iterator<Item = &'t Holding<T>> + Clone) -> Vec<(Range, Vec<&'t T>)> {
+fn pieces<'t, T: 't>(all: impl Iterator<Item = &'t Holding<T>> + Clone) -> Vec<(Range, Vec<&'t T>)> {
     let ranges = all.clone().flat_map(|(ranges, _)| ranges);
     let starts: BTreeSet<u64> = ranges
         .flat_map(|(first, last)| [Some(*first), last.checked_add(1)])

@@ -85,7 +85,6 @@ enum Distribution {
 }
 
 impl Distribution {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_any(&self) -> bool {
         *self == Distribution::Any
     }

@@ -3,6 +3,7 @@
 use kilter_model::config::library::RulesForm;
 
 use super::*;
+use crate::rules::ByNodes;
 
 /// Rules for all sizes of communicators, as sites write them; with comments that are no UTF-8.
 const THEIRS: &[u8] = b"# m\xfcller\n2\n7\n1\n0\n2\n0 0 0 0\n512 1 0 0\n11\n1\n0\n1\n0 5 0 0\n";
@@ -219,7 +220,7 @@ fn json_that_kilter_wrote_is_not_taken_for_a_sites_rules() {
         requests: None,
     };
     old.add(7, 2, (1, 512), choice);
-    let old = old.write(RulesForm::Json).unwrap().into_bytes();
+    let old = ByNodes::from(old).write(RulesForm::Json).unwrap().into_bytes();
     let ours = "Kilter wrote it, and what it says may be out of date";
 
     let of_a_site = said_of("rules.json", &old, |_| ());
