@@ -156,12 +156,7 @@ impl Tree {
     }
 
     /// The same for several ranges of numbers of ranks, from the first to the last of each, which ascend.
-    pub fn with_sizes(
-        &self,
-        collective: &str,
-        test: Option<&str>,
-        sizes: &[ForRanks],
-    ) -> Result<Tree, RuleError> {
+    pub fn with_sizes(&self, collective: &str, test: Option<&str>, sizes: &[ForRanks]) -> Result<Tree, RuleError> {
         let mut tree = self.clone();
         let key = format!("collective={collective}");
         let (_, whole) = tree

@@ -14,8 +14,8 @@ use super::layout::{Layout, SHARE};
 use crate::apply::staged::Staged;
 use crate::digest::sha256;
 use crate::manifest::{self, Carries, Manifest};
-use crate::rules::{ByNodes, Rules};
 use crate::rules::json::others::{Algorithm, Others};
+use crate::rules::{ByNodes, Rules};
 
 /// The parameter that names the file.
 pub const FILE: &str = "coll_tuned_dynamic_rules_filename";

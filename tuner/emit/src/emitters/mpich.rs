@@ -11,9 +11,9 @@ use kilter_model::setup::Setup;
 
 use super::{Emitter, Page, Settings, variables};
 use crate::decisions::{Decisions, Part};
+use crate::fence::Fence;
 use crate::installation::Installation;
 use crate::mpich_library::{self, OwnSelection};
-use crate::fence::Fence;
 use crate::selection::{ForRanks, Range, SizeRule, Tree};
 use crate::{Emitted, File, selection_guard, selection_lint, write};
 
@@ -236,7 +236,9 @@ fn pieces<'t, T: 't>(all: impl Iterator<Item = &'t Holding<T>> + Clone) -> Vec<(
     let ends = starts.iter().skip(1).map(|next| next - 1).chain([u64::MAX]);
     let holding = |first: u64| {
         let has = move |ranges: &[Range]| ranges.iter().any(|(from, to)| (*from..=*to).contains(&first));
-        all.clone().filter(move |(ranges, _)| has(ranges)).map(|(_, thing)| thing)
+        all.clone()
+            .filter(move |(ranges, _)| has(ranges))
+            .map(|(_, thing)| thing)
     };
     let pieces = starts.iter().zip(ends);
     let pieces = pieces.map(|(first, last)| ((*first, last), holding(*first).collect::<Vec<_>>()));
@@ -345,13 +347,22 @@ mod tests {
         };
         let measured = (vec![(8, 8)], (vec![(2, 2)], vec![rule((10, 19), "measured")]));
         let around = (vec![(4, 8), (16, 16)], (vec![ANYWHERE], vec![rule((0, 99), "around")]));
-        let lines = by_size(&[measured, around]).into_iter().flat_map(|ForRanks { ranks, per_node }| {
-            per_node.into_iter().map(move |((first, last), rules)| {
-                let rules = rules.iter().map(|rule| format!("{:?} {}", rule.range, rule.algorithm));
-                let last = if last == u64::MAX { "any".to_owned() } else { last.to_string() };
-                format!("{ranks:?}, {first} to {last} each: {}", rules.collect::<Vec<_>>().join(", "))
-            })
-        });
+        let lines = by_size(&[measured, around])
+            .into_iter()
+            .flat_map(|ForRanks { ranks, per_node }| {
+                per_node.into_iter().map(move |((first, last), rules)| {
+                    let rules = rules.iter().map(|rule| format!("{:?} {}", rule.range, rule.algorithm));
+                    let last = if last == u64::MAX {
+                        "any".to_owned()
+                    } else {
+                        last.to_string()
+                    };
+                    format!(
+                        "{ranks:?}, {first} to {last} each: {}",
+                        rules.collect::<Vec<_>>().join(", ")
+                    )
+                })
+            });
         insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
         (4, 7), 1 to any each: (0, 99) around
         (8, 8), 1 to 1 each: (0, 99) around

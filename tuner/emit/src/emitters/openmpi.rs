@@ -13,8 +13,8 @@ use kilter_model::setup::Setup;
 
 use super::{Emitter, Page, Settings};
 use crate::decisions::{Decisions, Part};
-use crate::installation::Installation;
 use crate::fence::Fence;
+use crate::installation::Installation;
 use crate::rules::{ByNodes, Choice, Nodes};
 use crate::site_file::SiteFile;
 use crate::{Emitted, File, command_line, mca, write};

@@ -478,7 +478,73 @@ fn rules_for_one_node_and_for_several_do_not_meet() {
         let found = Nodes::ANY.map(|nodes| read.of(nodes).lookup(7, ranks, bytes));
         assert_eq!(found, [on_one, on_several], "{ranks} ranks, {bytes} bytes");
     }
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    {
+      "rule_file_version": 3,
+      "module": "tuned",
+      "collectives": {
+        "allreduce": [
+          {
+            "comm_size_min": 4,
+            "comm_size_max": 4,
+            "rules": [
+              {
+                "msg_size_min": 0,
+                "msg_size_max": 9,
+                "alg": 4,
+                "seg_size": 32768
+              }
+            ]
+          }
+        ],
+        "bcast": [
+          {
+            "comm_size_min": 8,
+            "comm_size_max": 8,
+            "comm_rank_distribution": "single-node",
+            "rules": [
+              {
+                "msg_size_min": 0,
+                "msg_size_max": 99,
+                "alg": 4,
+                "seg_size": 32768
+              }
+            ]
+          },
+          {
+            "comm_size_min": 8,
+            "comm_size_max": 8,
+            "rules": [
+              {
+                "msg_size_min": 50,
+                "msg_size_max": "inf",
+                "alg": 3,
+                "seg_size": 32768
+              }
+            ]
+          },
+          {
+            "comm_size_min": 9,
+            "comm_size_max": 16,
+            "comm_rank_distribution": "single-node",
+            "rules": []
+          },
+          {
+            "comm_size_min": 9,
+            "comm_size_max": 16,
+            "rules": [
+              {
+                "msg_size_min": 50,
+                "msg_size_max": "inf",
+                "alg": 3,
+                "seg_size": 32768
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
     let error = rules.write(RulesForm::Numbers).unwrap_err().to_string();
     assert!(error.contains("which the form of numbers cannot say"), "{error}");
     // What would not act on `MPI_COMM_WORLD` is none of ours.

@@ -113,7 +113,8 @@ fn a_rule_holds_for_its_ranks_and_sizes_and_nothing_else() {
 fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
     let rules = [rule((1000, 2000), "one", &[])];
     let other = [rule((0, 10), "two", &[])];
-    let sizes = [((6, 9), rules.to_vec()), ((12, 12), other.to_vec())].map(|(ranks, rules)| ForRanks::anywhere(ranks, rules));
+    let sizes =
+        [((6, 9), rules.to_vec()), ((12, 12), other.to_vec())].map(|(ranks, rules)| ForRanks::anywhere(ranks, rules));
     let before = base();
     let tree = before.with_sizes("reduce", Some("avg_msg_size"), &sizes).unwrap();
     for ranks in 1..=17 {
@@ -132,7 +133,8 @@ fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
             }
         }
     }
-    let crossed = [((6, 9), rules.to_vec()), ((9, 12), other.to_vec())].map(|(ranks, rules)| ForRanks::anywhere(ranks, rules));
+    let crossed =
+        [((6, 9), rules.to_vec()), ((9, 12), other.to_vec())].map(|(ranks, rules)| ForRanks::anywhere(ranks, rules));
     let error = base().with_sizes("reduce", Some("avg_msg_size"), &crossed).unwrap_err();
     assert_eq!(error, RuleError::Ranks(9, 12));
 }
@@ -171,7 +173,11 @@ fn rules_hold_for_their_ranks_on_a_node_and_other_communicators_keep_the_library
             nodes: ranks,
             ..reduce(ranks, bytes)
         };
-        assert_eq!(name(&placed, &call), name(&base(), &call), "{ranks} ranks, {bytes} bytes");
+        assert_eq!(
+            name(&placed, &call),
+            name(&base(), &call),
+            "{ranks} ranks, {bytes} bytes"
+        );
     }
     let from_two = with(&[((2, u64::MAX), "several each")]).unwrap();
     assert_eq!(name(&from_two, &on(8)), Some("algorithm=smp"));
@@ -179,7 +185,10 @@ fn rules_hold_for_their_ranks_on_a_node_and_other_communicators_keep_the_library
     assert_eq!(name(&from_two, &on(1)), Some("algorithm=several each"));
     let anywhere = with(&[(ANYWHERE, "anywhere")]).unwrap();
     assert!(!anywhere.to_text().contains("comm_avg_ppn"));
-    assert_eq!(with(&[((2, 3), "a"), ((3, 4), "b")]).unwrap_err(), RuleError::PerNode(3, 4));
+    assert_eq!(
+        with(&[((2, 3), "a"), ((3, 4), "b")]).unwrap_err(),
+        RuleError::PerNode(3, 4)
+    );
 }
 
 #[test]

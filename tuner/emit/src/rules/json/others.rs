@@ -182,7 +182,10 @@ fn part(range: &Node, (first, last): (u64, u64), ours: &Ours) -> Node {
     }
     let further = range.entries().iter();
     entries.extend(further.filter(|(key, _)| !replaced.contains(&key.as_str())).cloned());
-    entries.push(("rules".to_owned(), unplaced(Value::List([ours.rules.as_slice(), own].concat()))));
+    entries.push((
+        "rules".to_owned(),
+        unplaced(Value::List([ours.rules.as_slice(), own].concat())),
+    ));
     unplaced(Value::Object(entries))
 }
 
