@@ -6,14 +6,16 @@
 //! keys that it does not know and takes `"inf"` as a communicator size for -1, both without a word, so both are refused in files of ours.
 //! Files of others are read as the library does ([`others`]).
 
+mod collectives;
 pub mod others;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use self::collectives::Collectives;
 use super::{ByBytes, ByNodes, ByRanks, Choice, INT_MAX, LONG_MAX, MAX_ALGORITHM, Nodes, RulesError, plain};
 
 /// The version that the file says it has.
@@ -57,9 +59,6 @@ struct File {
     schema: Option<String>,
     collectives: Collectives,
 }
-
-/// The rules of each collective, by its number.
-struct Collectives(Vec<(u64, Vec<ForRanks>)>);
 
 /// Rules for communicators of a range of sizes.
 #[derive(Serialize, Deserialize)]
@@ -365,47 +364,4 @@ fn algorithm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error
 
 fn some_int<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     int(deserializer).map(Some)
-}
-
-impl Serialize for Collectives {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            self.0
-                .iter()
-                .map(|(id, ranges)| (name(*id).unwrap_or_default(), ranges)),
-        )
-    }
-}
-
-impl<'de> Deserialize<'de> for Collectives {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Collectives, D::Error> {
-        deserializer.deserialize_map(ByName)
-    }
-}
-
-/// Reads the collectives; of one that stands there twice the library would forget the first.
-struct ByName;
-
-impl<'de> Visitor<'de> for ByName {
-    type Value = Collectives;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the rules of each collective by its name")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Collectives, A::Error> {
-        let mut all: Vec<(u64, Vec<ForRanks>)> = Vec::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let id = (0..).zip(NAMES).find(|(_, name)| *name == key).map(|(id, _)| id);
-            let id =
-                id.ok_or_else(|| A::Error::custom(format!("`{key}` is no collective; allowed: {}", NAMES.join(", "))))?;
-            if all.iter().any(|(seen, _)| *seen == id) {
-                return Err(A::Error::custom(format!(
-                    "`{key}` stands there twice; put its rules together"
-                )));
-            }
-            all.push((id, map.next_value()?));
-        }
-        Ok(Collectives(all))
-    }
 }
