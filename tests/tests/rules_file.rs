@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_emit::rules::{Choice, Rules};
+use kilter_emit::rules::{ByNodes, Choice, Rules};
 use kilter_tests::{folder_of, left_out, root, run};
 
 /// Reductions on two ranks in segments of 1 KiB along a chain of both.
@@ -92,7 +92,7 @@ fn a_limit_on_requests_holds_where_the_release_reads_version_2() {
     assert_eq!(library.says_under(&pipelined(None)), "returned");
     // JSON is not read before 6.0, and nothing is said of it.
     assert_eq!(
-        library.says_under_file(&pipelined(Some(1)).to_json().unwrap()),
+        library.says_under_file(&ByNodes::from(pipelined(Some(1))).to_json().unwrap()),
         "returned"
     );
 }

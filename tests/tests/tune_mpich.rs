@@ -7,7 +7,7 @@ use std::process::Command;
 
 use kilter_algorithms::Collective;
 use kilter_emit::mpich_library::{self, OwnSelection};
-use kilter_emit::selection::{SizeRule, Tree};
+use kilter_emit::selection::{ForRanks, Range, SizeRule, Tree};
 use kilter_emit::{selection_guard, selection_lint};
 use kilter_tests::{algorithms_of, brought, build_for, cells, in_path, left_out, preloaded, report, root, run};
 
@@ -73,7 +73,7 @@ const RANGE: (u64, u64) = (1008, 1968);
 /// Below, at both ends, above.
 const SIZES: [u64; 4] = [960, 1008, 1968, 2016];
 
-fn with_rules(own: &OwnSelection, ranks: u64) -> Tree {
+fn with_rules(own: &OwnSelection, ranks: u64, per_node: Range) -> Tree {
     SWITCHED
         .iter()
         .fold(own.tree.clone(), |tree, (collective, test, algorithm)| {
@@ -85,7 +85,11 @@ fn with_rules(own: &OwnSelection, ranks: u64) -> Tree {
                 parameters: Vec::new(),
                 guards: selection_guard::of(*collective, algorithm),
             };
-            tree.with_rules(collective.name(), ranks, Some(test), &[rule]).unwrap()
+            let sizes = [ForRanks {
+                ranks: (ranks, ranks),
+                per_node: vec![(per_node, vec![rule])],
+            }];
+            tree.with_sizes(collective.name(), Some(test), &sizes).unwrap()
         })
 }
 
@@ -189,7 +193,8 @@ fn assert_a_file_acts(worker: &Path, launcher: &Path, compiler: &Path) {
     let program = directory.path().join("count_sends");
     compile_by(compiler, "count_sends.c", &program, &["-rdynamic"]);
     let own = own(worker);
-    let tree = with_rules(&own, 4);
+    // Each rank has a node of its own to the library (`MPIR_CVAR_NOLOCAL`).
+    let tree = with_rules(&own, 4, (1, 1));
     selection_lint::check(&tree, &own.tree, &own.algorithms).unwrap();
     let file = directory.path().join("selection.json");
     std::fs::write(&file, tree.to_text()).unwrap();
@@ -215,6 +220,14 @@ fn assert_a_file_acts(worker: &Path, launcher: &Path, compiler: &Path) {
             messages(launcher, &program, ranks, Some(&file)),
             "{ranks} ranks"
         );
+    }
+
+    for per_node in [(2, 2), (4, 4)] {
+        let elsewhere = with_rules(&own, 4, per_node);
+        selection_lint::check(&elsewhere, &own.tree, &own.algorithms).unwrap();
+        std::fs::write(&file, elsewhere.to_text()).unwrap();
+        let after = messages(launcher, &program, 4, Some(&file));
+        assert_eq!(after, before, "{per_node:?} ranks on a node");
     }
 
     // The check must find errors on which the library would abort.

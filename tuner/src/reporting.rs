@@ -41,7 +41,7 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
     report.contests = tuned.contests.clone();
     report.targets = tuned.goals.report();
     report.overlap = tuned.goals.maps();
-    report.arrivals = tuned.arrivals.clone();
+    report.arrivals = tuned.arrivals.iter().map(|(_, cell)| cell.clone()).collect();
     let after: BTreeMap<String, &Comparison> = tuned
         .after
         .iter()

@@ -1,9 +1,8 @@
 //! Decisions as they are written: settings of every launch, and selections by the communicators for which they hold. One deployment has
 //! selections for one number of ranks or one layout; layouts that were tuned together have a part each.
 //!
-//! The drop-in's profile says all of a part's [`Communicators`]. The library's own files tell communicators apart by their ranks alone, some by
-//! the ranks per node as well: who puts parts together sees to it that those of one number of ranks do not contradict each other there. Of parts
-//! that do meet, the first one holds, in every file.
+//! The drop-in's profile says all of a part's [`Communicators`]. The library's own files tell fewer apart ([`crate::fence`]): who puts parts together
+//! sees to it that those within one fence do not contradict each other. Of parts that do meet, the first one holds, in every file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -146,6 +145,13 @@ impl Part<'_> {
         let number = |ranks: usize| (ranks as u64).min(i32::MAX as u64);
         let sizes = self.communicators.sizes().into_iter();
         sizes.map(|(first, last)| (number(first), number(last))).collect()
+    }
+
+    /// Smallest and largest average of ranks on a node of its communicators, rounded up; `u64::MAX` for no end.
+    #[must_use]
+    pub fn per_node(&self) -> (u64, u64) {
+        let bounds = &self.communicators.ranks_per_node;
+        (bounds.low() as u64, bounds.high() as u64)
     }
 
     /// The volumes at which a collective was measured.

@@ -11,6 +11,7 @@ pub mod digest;
 mod dropin;
 pub mod emitters;
 pub mod environment;
+pub mod fence;
 pub mod forms;
 pub mod installation;
 pub mod manifest;

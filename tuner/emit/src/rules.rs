@@ -2,14 +2,16 @@
 //!
 //! Open MPI silently ignores a file with any mistake, lets a rule for one communicator size leak to all larger ones, and for Gather and Scatter
 //! compares sizes that differ between ranks. So the rules written here are fenced by communicator size, never switch an unsafe collective on
-//! size, and are read back by a reader that mirrors the library's own ([`numbers`], [`json`]) before anything relies on them.
+//! size, and are read back by a reader that mirrors the library's own ([`numbers`], [`json`]) before anything relies on them. [`Rules`] know the
+//! number of ranks, [`ByNodes`] also if these share a node.
 
+pub mod by_nodes;
 pub mod json;
 pub mod numbers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_model::config::library::RulesForm;
+pub use by_nodes::{ByNodes, Nodes};
 
 /// The choice that one rule makes; `algorithm` 0 leaves the choice to the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,28 +89,6 @@ impl Rules {
     pub fn limits_requests(&self) -> bool {
         let all = self.collectives.values().flat_map(BTreeMap::values);
         all.flat_map(BTreeMap::values).any(|choice| choice.requests.is_some())
-    }
-
-    /// The file's text.
-    ///
-    /// # Errors
-    /// A collective that the form has no name for.
-    pub fn write(&self, form: RulesForm) -> Result<String, RulesError> {
-        match form {
-            RulesForm::Numbers => Ok(self.to_text()),
-            RulesForm::Json => self.to_json(),
-        }
-    }
-
-    /// Reads a file's text as a library does that takes this form.
-    ///
-    /// # Errors
-    /// Whatever would make it ignore the file, or take it for something else.
-    pub fn read(text: &str, form: RulesForm) -> Result<Rules, RulesError> {
-        match form {
-            RulesForm::Numbers => Rules::parse(text),
-            RulesForm::Json => Rules::parse_json(text),
-        }
     }
 
     /// Open MPI's lookup: the largest communicator size not above `ranks`, else the first; there the largest message size

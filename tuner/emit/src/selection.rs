@@ -7,10 +7,17 @@
 //! Two things were found by counting messages on MPICH 4.0.2 (`comm_size<8` below a test on the message is true on 8 ranks), and
 //! decide how it is written: only `comm_size<=` is used, and what the library has for other calls on the same communicator is put
 //! behind tests on the message only after its own tests on the size of the communicator were carried out.
+//!
+//! `comm_avg_ppn<=N` is true where there are at most N times as many ranks as nodes. It tells 16 nodes of a rank each from 8 of two. From 5.0 on it is
+//! false of the library's own parts of a communicator, such as the first ranks of all nodes, so that the last test never is one of these. 4.0
+//! knows neither `comm_avg_ppn<` nor `comm_avg_ppn=any`.
 
+mod call;
 mod form;
 
 use std::collections::BTreeSet;
+
+pub use call::Call;
 
 /// Largest number that the library reads (`atoi`).
 pub const LARGEST: u64 = i32::MAX as u64;
@@ -38,6 +45,30 @@ pub struct SizeRule {
     pub guards: Vec<Guard>,
 }
 
+/// Rules for communicators of a range of numbers of ranks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForRanks {
+    /// Smallest and largest number of ranks.
+    pub ranks: Range,
+    /// Rules by the smallest and the largest average of ranks on a node, rounded up, ascending; `u64::MAX` for no end.
+    pub per_node: Vec<(Range, Vec<SizeRule>)>,
+}
+
+impl ForRanks {
+    /// Rules however the ranks lie.
+    #[must_use]
+    pub fn anywhere(ranks: Range, rules: Vec<SizeRule>) -> ForRanks {
+        let per_node = vec![(ANYWHERE, rules)];
+        ForRanks { ranks, per_node }
+    }
+}
+
+/// Numbers from the first to the last.
+pub type Range = (u64, u64);
+
+/// Any number of ranks on a node.
+pub const ANYWHERE: Range = (1, u64::MAX);
+
 /// A test with the test for its contrary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {
@@ -62,6 +93,9 @@ pub enum RuleError {
     /// Ranges of numbers of ranks that overlap or do not ascend.
     #[error("communicators of {0} to {1} ranks come after some that have more")]
     Ranks(u64, u64),
+    /// Ranges of averages of ranks on a node that overlap or do not ascend.
+    #[error("averages of {0} to {1} ranks on a node come after some that have more")]
+    PerNode(u64, u64),
     /// Several ranges without a test on the size.
     #[error("{0} must not be switched on message size: one rule for all sizes is allowed")]
     NoSizes(String),
@@ -118,16 +152,11 @@ impl Tree {
         test: Option<&str>,
         rules: &[SizeRule],
     ) -> Result<Tree, RuleError> {
-        self.with_sizes(collective, test, &[((ranks, ranks), rules)])
+        self.with_sizes(collective, test, &[ForRanks::anywhere((ranks, ranks), rules.to_vec())])
     }
 
     /// The same for several ranges of numbers of ranks, from the first to the last of each, which ascend.
-    pub fn with_sizes(
-        &self,
-        collective: &str,
-        test: Option<&str>,
-        sizes: &[((u64, u64), &[SizeRule])],
-    ) -> Result<Tree, RuleError> {
+    pub fn with_sizes(&self, collective: &str, test: Option<&str>, sizes: &[ForRanks]) -> Result<Tree, RuleError> {
         let mut tree = self.clone();
         let key = format!("collective={collective}");
         let (_, whole) = tree
@@ -139,7 +168,11 @@ impl Tree {
         let own = whole.get(intra).unwrap_or(whole).clone();
         let mut tests = Vec::new();
         let mut next = 1;
-        for ((first, last), rules) in sizes {
+        for ForRanks {
+            ranks: (first, last),
+            per_node,
+        } in sizes
+        {
             if *first < next || last < first {
                 return Err(RuleError::Ranks(*first, *last));
             }
@@ -149,7 +182,7 @@ impl Tree {
             let ends = own.ends_of_sizes(*first, *last);
             let mut begin = *first;
             for end in ends {
-                let chosen = chosen(collective, &own.for_ranks(begin), test, rules)?;
+                let chosen = by_average(collective, &own.for_ranks(begin), test, per_node)?;
                 tests.push((format!("comm_size<={end}"), chosen));
                 begin = end + 1;
             }
@@ -215,7 +248,38 @@ impl Tree {
     }
 }
 
-/// The rules for one communicator size; `own` is the library's choice there.
+/// The rules for one communicator size, by the average of ranks on a node; `own` is the library's choice there.
+fn by_average(
+    collective: &str,
+    own: &Tree,
+    test: Option<&str>,
+    per_node: &[(Range, Vec<SizeRule>)],
+) -> Result<Tree, RuleError> {
+    let mut tests = Vec::new();
+    let mut next = 1;
+    for ((first, last), rules) in per_node {
+        if *first < next || last < first {
+            return Err(RuleError::PerNode(*first, *last));
+        }
+        let chosen = chosen(collective, own, test, rules)?;
+        if (*first, *last) == ANYWHERE {
+            return Ok(chosen);
+        }
+        if *first > next {
+            tests.push((format!("comm_avg_ppn<={}", first - 1), own.clone()));
+        }
+        if *last == u64::MAX {
+            tests.push(("comm_size=any".to_owned(), chosen));
+            return Ok(Tree(tests));
+        }
+        tests.push((format!("comm_avg_ppn<={last}"), chosen));
+        next = last + 1;
+    }
+    tests.push(("comm_size=any".to_owned(), own.clone()));
+    Ok(Tree(tests))
+}
+
+/// The rules for one communicator, however its ranks lie.
 fn chosen(collective: &str, own: &Tree, test: Option<&str>, rules: &[SizeRule]) -> Result<Tree, RuleError> {
     let guarded = |rule: &SizeRule| {
         rule.guards.iter().rev().fold(Tree::leaf(rule), |inner, guard| {
@@ -283,87 +347,6 @@ fn is_of_communicator(key: &str) -> bool {
         .iter()
         .any(|start| key.starts_with(start))
         || is_any(key)
-}
-
-/// A call, as far as the library's tests look at it.
-#[derive(Clone, Copy)]
-pub struct Call<'a> {
-    /// The collective, such as `bcast`.
-    pub collective: &'a str,
-    /// Ranks of the intracommunicator.
-    pub ranks: u64,
-    /// Bytes of the buffer of a rank, or of the block for one of them.
-    pub avg_msg_size: u64,
-    /// Bytes over all ranks.
-    pub total_msg_size: u64,
-    /// Elements.
-    pub count: u64,
-    /// True if the communicator has ranks on several nodes or several on one, and so a hierarchy.
-    pub parent: bool,
-    /// Answers to the tests `is_NAME=yes`.
-    pub is: &'a dyn Fn(&str) -> bool,
-}
-
-impl Tree {
-    /// The end of the path that a call takes, by the rules of the library; `None` where the library would abort.
-    #[must_use]
-    pub fn lookup(&self, call: &Call<'_>) -> Option<&(String, Tree)> {
-        let mut in_call = false;
-        let mut tree = self;
-        loop {
-            let mut next = None;
-            for entry in &tree.0 {
-                if entry.0.starts_with(ALGORITHM) {
-                    return Some(entry);
-                }
-                in_call |= !is_of_communicator(&entry.0) && !entry.0.starts_with("collective=");
-                if call.passes(&entry.0, in_call)? {
-                    next = Some(&entry.1);
-                    break;
-                }
-            }
-            tree = next?;
-        }
-    }
-}
-
-impl Call<'_> {
-    /// Result of a test; `None` for none that the library knows.
-    fn passes(&self, key: &str, in_call: bool) -> Option<bool> {
-        if is_any(key) {
-            return Some(true);
-        }
-        if let Some((name, number)) = key.split_once("<=") {
-            return Some(self.number(name)? <= number.parse().ok()?);
-        }
-        if let Some((name, number)) = key.split_once('<') {
-            if (name, number) == ("count", "pow2") {
-                return Some(self.count < 1 << self.ranks.max(1).ilog2());
-            }
-            let (own, limit): (u64, u64) = (self.number(name)?, number.parse().ok()?);
-            // The library's slip, see above.
-            return Some(own < limit || name == "comm_size" && in_call && own == limit);
-        }
-        let (name, value) = key.split_once('=')?;
-        match (name, value) {
-            ("collective", _) => Some(value == self.collective),
-            ("comm_type", _) => Some(value == "intra"),
-            ("comm_size", "pow2") => Some(self.ranks.is_power_of_two()),
-            ("comm_hierarchy", _) => Some((value == "parent") == self.parent),
-            (_, "yes" | "no") => Some((self.is)(name) == (value == "yes")),
-            _ => None,
-        }
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        match name {
-            "comm_size" => Some(self.ranks),
-            "avg_msg_size" => Some(self.avg_msg_size),
-            "total_msg_size" => Some(self.total_msg_size),
-            "count" => Some(self.count),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //!
 //! A gate touches every call of the collectives it belongs to, and so it is tried only for cells that nothing else fixes, and for contests
 //! that were asked for. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
-//! mends nothing), and to be faster than the library without it, significantly.
+//! mends nothing), and to be faster than the library without it, significantly. With ranks that arrive apart it must not be slower than that.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,7 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
+use crate::arrivals::Apart;
 use crate::choose::{Choice, Measured};
 use crate::context::{Context, Facts, Site};
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
@@ -168,10 +169,11 @@ fn hold(
     let without = Contests::new(context.in_job_search(), base, &outside_label);
     // What was to be known before: how long a launch of these cells takes. The screening counts as one.
     let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + 1;
+    let measured_seconds = (1 + context.site.options.arrivals.len()) as f64 * alone.trial_seconds();
     let (finals, why) = if context
         .jobs
         .budget
-        .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + alone.trial_seconds()))
+        .search_exhausted(launches as f64 * (context.jobs.launch_seconds() + measured_seconds))
     {
         (Vec::new(), NOT_COMPARED)
     } else {
@@ -202,7 +204,8 @@ fn hold(
     for (held, of_library) in held.iter().zip(&of_library) {
         let finding = findings.get(&held.target.name());
         let (candidates, bounds) = field(held, of_library, finding);
-        let judged = under.choose_proven(&held.target, candidates.clone(), (&bounds, &held.apart), &rule)?;
+        let apart = apart(held, of_library);
+        let judged = under.choose_proven(&held.target, candidates.clone(), (&bounds, &apart), &rule)?;
         let Some((target, choice)) = choices.iter_mut().find(|(target, _)| *target == held.target) else {
             continue;
         };
@@ -233,6 +236,19 @@ fn field(under: &Held, without: &Held, finding: Option<&Finding>) -> (Vec<Measur
     let credited = under.candidates.iter().filter(|one| acts || !is_the_librarys(one));
     let bounds = under.bounds.iter().chain(&without.bounds);
     (credited.cloned().collect(), bounds.cloned().collect())
+}
+
+/// The finalists under the gate beside the library's own choice without it, with ranks that arrive apart: jobs have the latter now.
+fn apart(under: &Held, without: &Held) -> Vec<Apart> {
+    let both = under.apart.iter().zip(&without.apart);
+    let beside = |(under, without): (&Apart, &Apart)| {
+        let finalists = under.candidates.iter().filter(|one| one.selection.is_some());
+        Apart {
+            when: under.when.clone(),
+            candidates: without.candidates.iter().chain(finalists).cloned().collect(),
+        }
+    };
+    both.map(beside).collect()
 }
 
 /// A contest under a gate.

@@ -9,7 +9,7 @@ use kilter_bench::launch::CommandSpec;
 use kilter_emit::components::ComponentRules;
 use kilter_emit::mca;
 use kilter_emit::mvapich2_conf;
-use kilter_emit::rules::Rules;
+use kilter_emit::rules::{ByNodes, Nodes, Rules};
 use kilter_model::config::library::Library;
 
 /// The variables in which a launcher's own environment sets parameters, and the one that names files of them.
@@ -30,7 +30,7 @@ pub(super) struct InForce {
     pub(super) per_host: Option<usize>,
     pub(super) parameters: BTreeMap<String, String>,
     pub(super) environment: BTreeMap<String, String>,
-    /// The library's rules file.
+    /// Those rules of the library's file that hold on as many hosts.
     pub(super) rules: Option<Rules>,
     /// The file that hands collectives to components.
     pub(super) components: Option<ComponentRules>,
@@ -124,7 +124,9 @@ impl InForce {
             .filter(|_| asked);
         self.rules = file.and_then(|file| {
             let text = std::fs::read_to_string(file).ok()?;
-            Rules::read(&text, library.rules_file.form).ok()
+            let rules = ByNodes::read(&text, library.rules_file.form).ok()?;
+            let nodes = self.ranks.div_ceil(self.per_host());
+            Some(rules.of(Nodes::of(nodes)).clone())
         });
         self.components = library.components.as_ref().and_then(|described| {
             let mut needed = described.parameters.iter();

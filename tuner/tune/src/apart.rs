@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use kilter_model::plan::Subject;
+use kilter_model::plan::{PlannedCell, Subject};
 use kilter_model::report::ArrivalCell;
 use kilter_model::setup::Setup;
 use kilter_search::arrivals::compare;
 use kilter_search::context::{Facts, Jobs};
 use kilter_search::in_job_search::FINAL_LAUNCHES;
-use kilter_search::verification::{OwnSeconds, TimedApart, measure_apart};
+use kilter_search::verification::{Medians, OwnSeconds, TimedApart, measure_apart};
 use kilter_stats::verdict::{Outcome, Rule};
 
 /// The comparisons, and the subjects that are slower than in the untouched library, each with a note of how much and in which pattern.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    pub(crate) cells: Vec<ArrivalCell>,
+    pub(crate) cells: Vec<(Subject, ArrivalCell)>,
     pub(crate) slower: Vec<(Subject, String)>,
 }
 
-/// Measures `subjects` under `setup` and in the untouched library, in turn, in every arrival pattern. As in [`mod@crate::spoilt`], what seems
-/// slower is measured once more, and these launches decide.
+/// Measures the left sides of `cells` under `setup` and in the untouched library, in turn, in every arrival pattern, whose sizes follow from the
+/// times `before`. As in [`mod@crate::spoilt`], what seems slower is measured once more, and these launches decide.
 ///
 /// # Errors
 /// A launch that fails.
@@ -27,9 +27,12 @@ pub(crate) fn judge(
     jobs: &Jobs<'_>,
     facts: &Facts,
     (label, setup): (&str, &Setup),
-    subjects: &BTreeSet<Subject>,
-    own: &OwnSeconds,
+    cells: &[&PlannedCell],
+    before: &Medians,
 ) -> anyhow::Result<Judged> {
+    let own = &OwnSeconds::of(cells.iter().copied(), before);
+    let calls = cells.iter().filter(|cell| cell.left.collective().is_some());
+    let subjects: &BTreeSet<Subject> = &calls.map(|cell| cell.left.clone()).collect();
     let rule = jobs.site.rule(facts.noise_seconds()).unpaired();
     let (untouched, launches) = (Setup::default(), FINAL_LAUNCHES.min(jobs.site.options.launches));
     if subjects.is_empty() || jobs.site.options.arrivals.is_empty() {
@@ -64,7 +67,7 @@ pub(crate) fn judge(
     }
     Ok(Judged {
         slower: judged.iter().filter(|one| is_slower(one)).map(note).collect(),
-        cells: judged.into_iter().map(|(_, cell)| cell).collect(),
+        cells: judged,
     })
 }
 

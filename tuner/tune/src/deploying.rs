@@ -13,7 +13,7 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{Medians, OwnSeconds, Reached, Verification, prove};
+use kilter_search::verification::{Medians, Reached, Verification, prove};
 
 use super::spoilt::spoilt;
 use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
@@ -102,7 +102,7 @@ pub(super) fn deploy_and_verify(
 /// Files that were written, and what launches under them showed.
 struct Proven {
     /// Comparisons with ranks that arrive apart.
-    arrivals: Vec<ArrivalCell>,
+    arrivals: Vec<(Subject, ArrivalCell)>,
     emitted: Emitted,
     after: Verification,
     untouched: Medians,
@@ -131,11 +131,10 @@ fn emit_and_prove(
     let mut spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
     let mut arrivals = Vec::new();
     if spoilt.is_empty() {
-        let cells = || parts.plan.cells.iter().filter(|cell| touched(&cell.left));
-        let first = cells().filter(|cell| cell.left.collective().is_some() && tuned.is_first(&deployed, cell));
-        let subjects = first.map(|cell| cell.left.clone()).collect();
-        let own = OwnSeconds::of(cells(), &tuned.before.medians);
-        let judged = apart::judge(parts.jobs, parts.facts, (label, &setup), &subjects, &own)?;
+        let cells = parts.plan.cells.iter();
+        let cells = cells.filter(|cell| touched(&cell.left) && tuned.is_first(&deployed, cell));
+        let cells: Vec<_> = cells.collect();
+        let judged = apart::judge(parts.jobs, parts.facts, (label, &setup), &cells, &tuned.before.medians)?;
         spoilt = judged.slower;
         arrivals = judged.cells;
     }

@@ -8,7 +8,7 @@ use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::{Options, TuneOptions};
-use kilter_model::plan::PlannedCell;
+use kilter_model::plan::{PlannedCell, Subject};
 use kilter_model::report::{ArrivalCell, Contest};
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
@@ -49,8 +49,8 @@ pub struct Tuned {
     pub contests: Vec<Contest>,
     /// Targets for overlap.
     pub goals: Goals,
-    /// The deployed files beside the untouched library, with ranks that arrive apart.
-    pub arrivals: Vec<ArrivalCell>,
+    /// Calls under the deployed files beside the untouched library, with ranks that arrive apart.
+    pub arrivals: Vec<(Subject, ArrivalCell)>,
 }
 
 impl Tuned {

@@ -15,7 +15,7 @@ use super::staged::{Current, Staged};
 use crate::components::ComponentRules;
 use crate::forms::{Exported, FORMS, one_line};
 use crate::manifest::{Carries, Manifest};
-use crate::rules::{Rules, numbers};
+use crate::rules::{ByNodes, numbers};
 use crate::{comments, emitters, environment};
 
 /// The wanted state of a file.
@@ -146,7 +146,7 @@ fn rules(staged: &Staged, name: &str, theirs: &Found) -> anyhow::Result<Option<S
     let Some(form) = site_rules::form(&staged.manifest, name) else {
         return Ok(None);
     };
-    let ours = Rules::read(staged.text(name)?, form).with_context(|| format!("`{}`", staged.path(name)))?;
+    let ours = ByNodes::read(staged.text(name)?, form).with_context(|| format!("`{}`", staged.path(name)))?;
     let Found::Rules { file, rules, .. } = theirs else {
         return Ok(None);
     };
@@ -156,7 +156,7 @@ fn rules(staged: &Staged, name: &str, theirs: &Found) -> anyhow::Result<Option<S
     };
     let merged = ours.over(rules);
     let text = merged.write(form)?;
-    if Rules::read(&text, form)?.normalized() != merged {
+    if ByNodes::read(&text, form)?.normalized() != merged {
         bail!(
             "the rules together with those of `{}` do not read back as they were written; please report this",
             file.display()

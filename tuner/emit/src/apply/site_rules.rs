@@ -14,8 +14,8 @@ use super::layout::{Layout, SHARE};
 use crate::apply::staged::Staged;
 use crate::digest::sha256;
 use crate::manifest::{self, Carries, Manifest};
-use crate::rules::Rules;
 use crate::rules::json::others::{Algorithm, Others};
+use crate::rules::{ByNodes, Rules};
 
 /// The parameter that names the file.
 pub const FILE: &str = "coll_tuned_dynamic_rules_filename";
@@ -195,7 +195,7 @@ pub fn find(
             }),
         };
     }
-    match Rules::read(&text, RulesForm::Numbers) {
+    match Rules::parse(&text) {
         Err(error) => unusable(&format!("{error}; put that right")),
         Ok(rules) if rules.limits_requests() && !carries_requests(staged, &ours.name, form)? => {
             unusable("it has the column for requests, for which this release ignores the whole file")
@@ -248,6 +248,6 @@ fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Op
 fn carries_requests(staged: &Staged, ours: &str, form: RulesForm) -> anyhow::Result<bool> {
     Ok(match described(staged)? {
         Some(library) => library.rules_file.carries_requests(&staged.manifest.library.version),
-        None => Rules::read(staged.text(ours)?, form)?.limits_requests(),
+        None => ByNodes::read(staged.text(ours)?, form)?.limits_requests(),
     })
 }

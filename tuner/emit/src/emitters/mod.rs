@@ -11,6 +11,7 @@ mod variables;
 
 use std::path::{Path, PathBuf};
 
+use kilter_algorithms::Collective;
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::{self, Library, Mistake};
 use kilter_model::deployment::Selection;
@@ -18,6 +19,7 @@ use kilter_model::setup::Setup;
 
 use crate::Emitted;
 use crate::decisions::Decisions;
+use crate::fence::Fence;
 use crate::installation::Installation;
 use crate::site_file::{Pairs, SiteFile};
 
@@ -75,6 +77,11 @@ pub trait Emitter: Sync {
     /// such a choice are refused before `write`: they would have to be switched while a program runs.
     fn carries_selections(&self) -> bool {
         false
+    }
+
+    /// The communicators on which such a choice acts besides those that it is for.
+    fn fence(&self, _library: &Library, _collective: Collective, _settings: &[(String, String)]) -> Fence {
+        Fence::Ranks
     }
 
     /// The installed file that the library's parameters belong into; without one the environment carries them.

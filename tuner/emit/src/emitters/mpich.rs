@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
-use kilter_model::config::library::{AlgorithmChoice, Algorithms};
+use kilter_model::config::library::{AlgorithmChoice, Algorithms, Library};
 use kilter_model::deployment::Selection;
 use kilter_model::range;
 use kilter_model::setup::Setup;
 
 use super::{Emitter, Page, Settings, variables};
 use crate::decisions::{Decisions, Part};
+use crate::fence::Fence;
 use crate::installation::Installation;
 use crate::mpich_library::{self, OwnSelection};
-use crate::selection::{SizeRule, Tree};
+use crate::selection::{ForRanks, Range, SizeRule, Tree};
 use crate::{Emitted, File, selection_guard, selection_lint, write};
 
 const SELECTION: &str = "mpich-coll-selection.json";
@@ -66,6 +67,10 @@ impl Emitter for Mpich {
 
     fn carries_selections(&self) -> bool {
         true
+    }
+
+    fn fence(&self, _: &Library, _: Collective, _: &[(String, String)]) -> Fence {
+        Fence::PerNode
     }
 
     fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
@@ -157,7 +162,7 @@ fn algorithms_of<'a>(installation: &'a Installation<'_>, collective: Collective)
         .with_context(|| format!("{} has no algorithms for {collective}", installation.library.name))
 }
 
-/// The library's selection with the choices of all parts put in. It knows the number of ranks and not how these lie.
+/// The library's selection with the choices of all parts put in. It knows the number of ranks, and how many are on a node on average.
 fn selection(
     installation: &Installation<'_>,
     own: &OwnSelection,
@@ -171,12 +176,11 @@ fn selection(
         let mut of_parts = Vec::new();
         for (part, tuned) in parts {
             if let Some(choices) = tuned.get(&collective) {
-                of_parts.push((part.sizes(), size_rules(own, part, collective, (test, choices))?));
+                let rules = size_rules(own, part, collective, (test, choices))?;
+                of_parts.push((part.sizes(), (vec![part.per_node()], rules)));
             }
         }
-        let sizes = by_size(&of_parts);
-        let sizes: Vec<_> = sizes.iter().map(|(ranks, rules)| (*ranks, rules.as_slice())).collect();
-        tree = tree.with_sizes(collective.name(), test, &sizes)?;
+        tree = tree.with_sizes(collective.name(), test, &by_size(&of_parts))?;
     }
     Ok(tree)
 }
@@ -207,33 +211,50 @@ fn size_rules(
     }
 }
 
-/// A range of numbers of ranks, or of bytes, from the first to the last.
-type Range = (u64, u64);
+/// Things, each with the numbers for which it holds.
+type Holding<T> = (Vec<Range>, T);
 
-/// The rules for each range of numbers of ranks on which they are the same, ascending. Of rules that meet, those of the first part hold.
-fn by_size(parts: &[(Vec<Range>, Vec<SizeRule>)]) -> Vec<(Range, Vec<SizeRule>)> {
-    let all = || parts.iter().flat_map(|(sizes, _)| sizes);
-    let starts: BTreeSet<u64> = all().flat_map(|(first, last)| [*first, last + 1]).collect();
-    let ends = starts.iter().skip(1).map(|next| next - 1);
-    let mut found = Vec::new();
-    for (first, last) in starts.iter().copied().zip(ends) {
-        let mut rules: Vec<SizeRule> = Vec::new();
-        let has = |sizes: &[Range]| sizes.iter().any(|(from, to)| (*from..=*to).contains(&first));
-        for rule in parts
-            .iter()
-            .filter(|(sizes, _)| has(sizes))
-            .flat_map(|(_, rules)| rules)
-        {
-            let taken: Vec<Range> = rules.iter().map(|rule| rule.range).collect();
-            let free = free(rule.range, &taken).into_iter();
-            rules.extend(free.map(|range| SizeRule { range, ..rule.clone() }));
+/// The rules for each range of numbers of ranks on which they are the same, and therein by the average on a node, ascending.
+fn by_size(parts: &[Holding<Holding<Vec<SizeRule>>>]) -> Vec<ForRanks> {
+    let for_ranks = |(ranks, parts): (Range, Vec<&Holding<Vec<SizeRule>>>)| {
+        let by_average = pieces(parts.into_iter()).into_iter();
+        ForRanks {
+            ranks,
+            per_node: by_average.map(|(range, rules)| (range, first_holds(rules))).collect(),
         }
-        rules.sort_by_key(|rule| rule.range);
-        if !rules.is_empty() {
-            found.push(((first, last), rules));
-        }
+    };
+    pieces(parts.iter()).into_iter().map(for_ranks).collect()
+}
+
+/// Divides numbers into ranges within which the same things hold, in their order; without those in which nothing does.
+fn pieces<'t, T: 't>(all: impl Iterator<Item = &'t Holding<T>> + Clone) -> Vec<(Range, Vec<&'t T>)> {
+    let ranges = all.clone().flat_map(|(ranges, _)| ranges);
+    let starts: BTreeSet<u64> = ranges
+        .flat_map(|(first, last)| [Some(*first), last.checked_add(1)])
+        .flatten()
+        .collect();
+    let ends = starts.iter().skip(1).map(|next| next - 1).chain([u64::MAX]);
+    let holding = |first: u64| {
+        let has = move |ranges: &[Range]| ranges.iter().any(|(from, to)| (*from..=*to).contains(&first));
+        all.clone()
+            .filter(move |(ranges, _)| has(ranges))
+            .map(|(_, thing)| thing)
+    };
+    let pieces = starts.iter().zip(ends);
+    let pieces = pieces.map(|(first, last)| ((*first, last), holding(*first).collect::<Vec<_>>()));
+    pieces.filter(|(_, things)| !things.is_empty()).collect()
+}
+
+/// Of rules that meet, those of the first part hold.
+fn first_holds(parts: Vec<&Vec<SizeRule>>) -> Vec<SizeRule> {
+    let mut rules: Vec<SizeRule> = Vec::new();
+    for rule in parts.into_iter().flatten() {
+        let taken: Vec<Range> = rules.iter().map(|rule| rule.range).collect();
+        let free = free(rule.range, &taken).into_iter();
+        rules.extend(free.map(|range| SizeRule { range, ..rule.clone() }));
     }
-    found
+    rules.sort_by_key(|rule| rule.range);
+    rules
 }
 
 /// The part of a range that none of the others takes.
@@ -282,6 +303,7 @@ fn check_text(text: &str, own: &OwnSelection) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::ANYWHERE;
 
     fn own() -> OwnSelection {
         let tree = Tree::parse(r#"{"collective=gatherv":{"algorithm=MPIR_Gatherv_allcomm_linear":{}}}"#).unwrap();
@@ -323,20 +345,30 @@ mod tests {
             parameters: Vec::new(),
             guards: Vec::new(),
         };
-        let measured = (vec![(8, 8)], vec![rule((10, 19), "measured")]);
-        let around = (vec![(4, 8), (16, 16)], vec![rule((0, u64::MAX), "around")]);
-        let sizes = by_size(&[measured, around]);
-        let text = |(ranks, rules): &(Range, Vec<SizeRule>)| {
-            let rules: Vec<String> = rules
-                .iter()
-                .map(|rule| format!("{:?} {}", rule.range, rule.algorithm))
-                .collect();
-            format!("{ranks:?}: {}", rules.join(", "))
-        };
-        insta::assert_snapshot!(sizes.iter().map(text).collect::<Vec<_>>().join("\n"), @r"
-        (4, 7): (0, 18446744073709551615) around
-        (8, 8): (0, 9) around, (10, 19) measured, (20, 18446744073709551615) around
-        (16, 16): (0, 18446744073709551615) around
+        let measured = (vec![(8, 8)], (vec![(2, 2)], vec![rule((10, 19), "measured")]));
+        let around = (vec![(4, 8), (16, 16)], (vec![ANYWHERE], vec![rule((0, 99), "around")]));
+        let lines = by_size(&[measured, around])
+            .into_iter()
+            .flat_map(|ForRanks { ranks, per_node }| {
+                per_node.into_iter().map(move |((first, last), rules)| {
+                    let rules = rules.iter().map(|rule| format!("{:?} {}", rule.range, rule.algorithm));
+                    let last = if last == u64::MAX {
+                        "any".to_owned()
+                    } else {
+                        last.to_string()
+                    };
+                    format!(
+                        "{ranks:?}, {first} to {last} each: {}",
+                        rules.collect::<Vec<_>>().join(", ")
+                    )
+                })
+            });
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
+        (4, 7), 1 to any each: (0, 99) around
+        (8, 8), 1 to 1 each: (0, 99) around
+        (8, 8), 2 to 2 each: (0, 9) around, (10, 19) measured, (20, 99) around
+        (8, 8), 3 to any each: (0, 99) around
+        (16, 16), 1 to any each: (0, 99) around
         ");
         assert_eq!(free((0, 9), &[(0, 4), (3, u64::MAX)]), []);
     }

@@ -13,8 +13,9 @@ use kilter_model::setup::Setup;
 
 use super::{DividedPath, Emitter, Page, Settings};
 use crate::decisions::{Decisions, Part};
+use crate::fence::Fence;
 use crate::installation::Installation;
-use crate::rules::{Choice, Rules};
+use crate::rules::{ByNodes, Choice, Nodes};
 use crate::site_file::SiteFile;
 use crate::{Emitted, File, command_line, mca, write};
 
@@ -89,12 +90,21 @@ impl Emitter for OpenMpi {
         true
     }
 
+    /// JSON has rules for one node. What HAN hands on stands in a file that knows the number of ranks alone.
+    fn fence(&self, library: &Library, collective: Collective, settings: &[(String, String)]) -> Fence {
+        let is_handed_on = handed_on::others(library, collective, settings).len() < settings.len();
+        match library.rules_file.form {
+            RulesForm::Json if !is_handed_on => Fence::OneNode,
+            RulesForm::Json | RulesForm::Numbers => Fence::Ranks,
+        }
+    }
+
     fn staged(&self, installation: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
         let mut setup = Setup::default();
         let directory = &emitted.directory;
         if let Some(name) = emitted.files.get(&File::Rules) {
             let file = &installation.library.rules_file;
-            let rules = Rules::read(&crate::read(directory, name)?, file.form)?;
+            let rules = ByNodes::read(&crate::read(directory, name)?, file.form)?;
             ensure!(
                 !rules.limits_requests() || file.carries_requests(installation.version),
                 "`{name}` has the column for requests, for which {} {} ignores the whole file; please report this",
@@ -134,27 +144,43 @@ impl Emitter for OpenMpi {
     }
 }
 
-/// The rules, fenced by communicator size, and their file's text. They know the number of ranks and not how these lie.
-fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(Rules, String)> {
-    let mut rules = Rules::default();
+/// The rules, fenced by communicator size and by nodes as far as the file knows them, and their file's text.
+fn rules(library: &Library, decisions: &Decisions<'_>) -> anyhow::Result<(ByNodes, String)> {
+    let mut rules = ByNodes::default();
     // The first of the parts that meet holds.
     for part in decisions.parts.iter().rev() {
         add(&mut rules, library, part)?;
     }
     let form = library.rules_file.form;
     let text = rules.write(form)?;
-    let read_back = Rules::read(&text, form)?;
+    let read_back = ByNodes::read(&text, form)?;
     if read_back.normalized() != rules.normalized() {
         bail!("the rules file does not read back as it was written; please report this");
     }
     Ok((rules, text))
 }
 
+/// The nodes of a part's communicators, as far as a rule for these settings tells them apart.
+fn nodes(library: &Library, part: &Part<'_>, collective: Collective, settings: &[(String, String)]) -> Vec<Nodes> {
+    let nodes = &part.communicators.nodes;
+    let is_meant = |one: &Nodes| match one {
+        Nodes::One => nodes.low() <= 1,
+        Nodes::Several => nodes.high() > 1,
+    };
+    match OpenMpi.fence(library, collective, settings) {
+        Fence::OneNode => Nodes::ANY.into_iter().filter(is_meant).collect(),
+        Fence::Ranks | Fence::PerNode => Nodes::ANY.into(),
+    }
+}
+
+/// A choice, and the nodes for which it holds.
+type Placed = (Vec<Nodes>, Choice);
+
 /// The rules of a part, for each size of its communicators. A collective that must not be switched on size gets one rule for all sizes: the
 /// choice of its worst cell.
-fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
+fn add(rules: &mut ByNodes, library: &Library, part: &Part<'_>) -> anyhow::Result<()> {
     let none = |collective: Collective| format!("{} has no rules for {collective}", library.name);
-    let mut by_collective: BTreeMap<Collective, Vec<(u64, Choice)>> = BTreeMap::new();
+    let mut by_collective: BTreeMap<Collective, Vec<(u64, Placed)>> = BTreeMap::new();
     for ((collective, bytes), selection) in part.selections {
         if let Selection::Settings(settings) = selection {
             // Which component is asked stands in a file of its own, and a rule without an algorithm says nothing.
@@ -163,24 +189,25 @@ fn add(rules: &mut Rules, library: &Library, part: &Part<'_>) -> anyhow::Result<
                 continue;
             }
             let row = library.algorithms_of(*collective).with_context(|| none(*collective))?;
+            let nodes = nodes(library, part, *collective, settings);
             let choices = by_collective.entry(*collective).or_default();
-            choices.push((*bytes, choice(row, &of_rules)?));
+            choices.push((*bytes, (nodes, choice(row, &of_rules)?)));
         }
     }
     let sizes = part.sizes();
     for (collective, choices) in by_collective {
         let entry = library.rules_entry(collective).with_context(|| none(collective))?;
         let volumes = part.volumes_of(collective);
-        let ranged: Vec<((u64, u64), Choice)> = if entry.size_switch {
+        let ranged: Vec<((u64, u64), Placed)> = if entry.size_switch {
             let around = |(bytes, choice)| (range::around(&volumes, bytes), choice);
             choices.into_iter().map(around).collect()
         } else {
-            let worst = choices.last().map(|(_, choice)| ((0, u64::MAX), *choice));
-            worst.into_iter().collect()
+            let worst = choices.into_iter().next_back();
+            worst.map(|(_, choice)| ((0, u64::MAX), choice)).into_iter().collect()
         };
         for ranks in &sizes {
-            for (bytes, choice) in &ranged {
-                rules.add_between(entry.id, *ranks, *bytes, *choice);
+            for (bytes, (nodes, choice)) in &ranged {
+                rules.add_between(nodes, entry.id, *ranks, *bytes, *choice);
             }
         }
     }
@@ -390,6 +417,35 @@ mod tests {
             json.starts_with("{\n  \"rule_file_version\": 3,\n") && json.contains("\"reqs\": 8"),
             "{json}"
         );
+    }
+
+    /// Two layouts of four ranks: JSON keeps the one on one node apart, and in the form of numbers the first part holds.
+    #[test]
+    fn a_layout_on_one_node_has_rules_of_its_own_where_the_release_knows_nodes() {
+        let chosen = |algorithm: &str| {
+            let settings = settings(&[("coll_tuned_alltoall_algorithm", algorithm)]);
+            Selections::from([((Collective::Alltoall, 4096), Selection::Settings(settings))])
+        };
+        let volumes = Volumes::from([(Collective::Alltoall, [4096].into())]);
+        let (on_one, on_two) = (chosen("2"), chosen("4"));
+        let part = |nodes, selections| Part {
+            communicators: kilter_profile::Communicators::of_layout(nodes, 4 / nodes),
+            ranks: 4,
+            selections,
+            volumes: &volumes,
+        };
+        for (version, expected) in [("5.0.11", [2, 2]), ("6.0.0", [2, 4])] {
+            let decisions = Decisions {
+                assignments: &[],
+                parts: vec![part(1, &on_one), part(2, &on_two)],
+                layouts: Vec::new(),
+                transports: Vec::new(),
+                left_out: Vec::new(),
+            };
+            let (rules, text) = rules(&library(version), &decisions).unwrap();
+            let found = Nodes::ANY.map(|nodes| rules.of(nodes).lookup(3, 4, 4096).algorithm);
+            assert_eq!(found, expected, "{version}: {text}");
+        }
     }
 
     /// The line is taken from the page as a person would.

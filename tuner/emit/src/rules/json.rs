@@ -6,15 +6,17 @@
 //! keys that it does not know and takes `"inf"` as a communicator size for -1, both without a word, so both are refused in files of ours.
 //! Files of others are read as the library does ([`others`]).
 
+mod collectives;
 pub mod others;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ByBytes, ByRanks, Choice, INT_MAX, LONG_MAX, MAX_ALGORITHM, Rules, RulesError, plain};
+use self::collectives::Collectives;
+use super::{ByBytes, ByNodes, ByRanks, Choice, INT_MAX, LONG_MAX, MAX_ALGORITHM, Nodes, RulesError, plain};
 
 /// The version that the file says it has.
 const VERSION: u64 = 3;
@@ -58,9 +60,6 @@ struct File {
     collectives: Collectives,
 }
 
-/// The rules of each collective, by its number.
-struct Collectives(Vec<(u64, Vec<ForRanks>)>);
-
 /// Rules for communicators of a range of sizes.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +69,28 @@ struct ForRanks {
     /// No end where it is missing.
     #[serde(default, deserialize_with = "some_int", skip_serializing_if = "Option::is_none")]
     comm_size_max: Option<u64>,
+    #[serde(default, skip_serializing_if = "Distribution::is_any")]
+    comm_rank_distribution: Distribution,
     rules: Vec<ForBytes>,
+}
+
+/// The nodes on which the ranks lie.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Distribution {
+    #[default]
+    Any,
+    SingleNode,
+}
+
+impl Distribution {
+    fn is_any(&self) -> bool {
+        *self == Distribution::Any
+    }
+
+    fn has(self, nodes: Nodes) -> bool {
+        self == Distribution::Any || nodes == Nodes::One
+    }
 }
 
 /// A choice for messages of a range of sizes.
@@ -136,27 +156,22 @@ impl ForRanks {
     }
 }
 
-impl Rules {
+impl ByNodes {
     /// The rules of each collective in ranges with both ends; rules that leave the choice to the library need not be written.
     fn in_ranges(&self) -> Result<Vec<(u64, Vec<ForRanks>)>, RulesError> {
+        let rules = self.normalized();
+        let [one, several] = Nodes::ANY.map(|nodes| &rules.of(nodes).collectives);
+        let ids: BTreeSet<u64> = one.keys().chain(several.keys()).copied().collect();
         let mut collectives = Vec::new();
-        for (id, by_ranks) in &self.normalized().collectives {
-            let ranges = with_last(by_ranks).map(|(first, last, by_bytes)| ForRanks {
-                comm_size_min: first,
-                comm_size_max: (last != u64::MAX).then_some(last),
-                rules: with_last(by_bytes)
-                    .filter(|(_, _, choice)| choice.algorithm != 0)
-                    .map(written)
-                    .collect(),
-            });
-            let ranges = ranges.filter(|range| !range.rules.is_empty()).collect();
-            if name(*id).is_none() {
+        for id in ids {
+            if name(id).is_none() {
                 return Err(RulesError {
                     line: 1,
                     message: format!("collective id {id} has no name; allowed: 0 to {}", NAMES.len() - 1),
                 });
             }
-            collectives.push((*id, ranges));
+            let of = |all: &BTreeMap<u64, ByRanks>| all.get(&id).cloned().unwrap_or_default();
+            collectives.push((id, ranges(&of(one), &of(several))));
         }
         Ok(collectives)
     }
@@ -181,7 +196,7 @@ impl Rules {
     ///
     /// # Errors
     /// Whatever would make it ignore the file or a part of it, and algorithms by name: their numbers do.
-    pub fn parse_json(text: &str) -> Result<Rules, RulesError> {
+    pub fn parse_json(text: &str) -> Result<ByNodes, RulesError> {
         let file: File = serde_json::from_str(text).map_err(refused)?;
         let wrong = |message: String| RulesError { line: 1, message };
         if file.rule_file_version != VERSION || file.module != MODULE {
@@ -190,7 +205,7 @@ impl Rules {
                 file.rule_file_version, file.module
             )));
         }
-        let mut rules = Rules::default();
+        let mut rules = ByNodes::default();
         for (id, ranges) in file.collectives.0 {
             for range in &ranges {
                 let sizes = range
@@ -209,10 +224,47 @@ impl Rules {
                     }
                 }
             }
-            rules.collectives.insert(id, compiled(&ranges));
+            for nodes in Nodes::ANY {
+                let holding = ranges.iter().filter(|range| range.comm_rank_distribution.has(nodes));
+                let compiled = compiled(&holding.collect::<Vec<_>>());
+                rules.of_mut(nodes).collectives.insert(id, compiled);
+            }
         }
         Ok(rules.normalized())
     }
+}
+
+/// The ranges of one collective. Where rules for one node differ from those for several, they stand first; an empty list of them leaves the choice
+/// to the library, which looks no further.
+fn ranges(one: &ByRanks, several: &ByRanks) -> Vec<ForRanks> {
+    let at = |by_ranks: &ByRanks, ranks: u64| {
+        let holds = by_ranks.range(..=ranks).next_back();
+        holds.map_or_else(|| plain(&ByBytes::new()), |(_, by_bytes)| by_bytes.clone())
+    };
+    let starts = one.keys().chain(several.keys());
+    let both: BTreeMap<u64, (ByBytes, ByBytes)> = starts
+        .map(|ranks| (*ranks, (at(one, *ranks), at(several, *ranks))))
+        .collect();
+    let mut all = Vec::new();
+    for (first, last, (of_one, of_several)) in with_last(&both) {
+        let range = |comm_rank_distribution, by_bytes: &ByBytes| ForRanks {
+            comm_size_min: first,
+            comm_size_max: (last != u64::MAX).then_some(last),
+            comm_rank_distribution,
+            rules: with_last(by_bytes)
+                .filter(|(_, _, choice)| choice.algorithm != 0)
+                .map(written)
+                .collect(),
+        };
+        if of_one != of_several {
+            all.push(range(Distribution::SingleNode, of_one));
+        }
+        let of_several = range(Distribution::Any, of_several);
+        if !of_several.rules.is_empty() {
+            all.push(of_several);
+        }
+    }
+    all
 }
 
 /// Each entry with the last size for which it holds.
@@ -240,7 +292,7 @@ fn written((first, last, choice): (u64, u64, &Choice)) -> ForBytes {
 }
 
 /// Turns ranges, of which the first that fits holds, into sizes from which a choice holds.
-fn compiled(ranges: &[ForRanks]) -> ByRanks {
+fn compiled(ranges: &[&ForRanks]) -> ByRanks {
     let starts = starts(ranges.iter().map(|range| (range.comm_size_min, range.last())));
     let of = |ranks: u64| {
         let holds = ranges
@@ -312,47 +364,4 @@ fn algorithm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error
 
 fn some_int<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     int(deserializer).map(Some)
-}
-
-impl Serialize for Collectives {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            self.0
-                .iter()
-                .map(|(id, ranges)| (name(*id).unwrap_or_default(), ranges)),
-        )
-    }
-}
-
-impl<'de> Deserialize<'de> for Collectives {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Collectives, D::Error> {
-        deserializer.deserialize_map(ByName)
-    }
-}
-
-/// Reads the collectives; of one that stands there twice the library would forget the first.
-struct ByName;
-
-impl<'de> Visitor<'de> for ByName {
-    type Value = Collectives;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the rules of each collective by its name")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Collectives, A::Error> {
-        let mut all: Vec<(u64, Vec<ForRanks>)> = Vec::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let id = (0..).zip(NAMES).find(|(_, name)| *name == key).map(|(id, _)| id);
-            let id =
-                id.ok_or_else(|| A::Error::custom(format!("`{key}` is no collective; allowed: {}", NAMES.join(", "))))?;
-            if all.iter().any(|(seen, _)| *seen == id) {
-                return Err(A::Error::custom(format!(
-                    "`{key}` stands there twice; put its rules together"
-                )));
-            }
-            all.push((id, map.next_value()?));
-        }
-        Ok(Collectives(all))
-    }
 }

@@ -1,5 +1,6 @@
 //! Written rules are read back, and accepted ones are those that the library reads, character by character.
 
+use kilter_model::config::library::RulesForm;
 use proptest::prelude::*;
 
 use super::*;
@@ -13,12 +14,31 @@ const CHOICE: Choice = Choice {
     requests: None,
 };
 
+/// The rules as a file of this form has them.
+fn through(rules: &Rules, form: RulesForm) -> Rules {
+    let text = ByNodes::from(rules.clone()).write(form).unwrap();
+    everywhere_alike(&ByNodes::read(&text, form).unwrap())
+}
+
+fn everywhere_alike(rules: &ByNodes) -> Rules {
+    assert_eq!(rules.of(Nodes::One), rules.of(Nodes::Several));
+    rules.of(Nodes::One).clone()
+}
+
+fn to_json(rules: &Rules) -> Result<String, RulesError> {
+    ByNodes::from(rules.clone()).to_json()
+}
+
+fn parse_json(text: &str) -> Result<Rules, RulesError> {
+    ByNodes::parse_json(text).map(|rules| everywhere_alike(&rules))
+}
+
 #[test]
 fn a_rule_is_fenced_on_all_sides() {
     let mut rules = Rules::default();
     rules.add(11, 8, (92_682, 262_144), CHOICE);
     for form in [RulesForm::Numbers, RulesForm::Json] {
-        let rules = Rules::read(&rules.write(form).unwrap(), form).unwrap();
+        let rules = through(&rules, form);
         assert_eq!(rules.lookup(11, 8, 262_144), CHOICE);
         assert_eq!(rules.lookup(11, 8, 92_682), CHOICE);
         for (ranks, bytes) in [
@@ -60,7 +80,7 @@ fn a_range_of_sizes_ends_where_it_was_told_to() {
     rules.add(7, 8, (10, 99), other);
     rules.add_between(7, (20, i32::MAX as u64), (100, 200), other);
     for form in [RulesForm::Numbers, RulesForm::Json] {
-        let rules = Rules::read(&rules.write(form).unwrap(), form).unwrap();
+        let rules = through(&rules, form);
         for ranks in [1, 3, 4, 7, 8, 9, 16, 17, 19, 20, 4096] {
             for bytes in [0, 9, 10, 99, 100, 200, 201] {
                 let expected = match (ranks, bytes) {
@@ -146,7 +166,7 @@ fn only_a_rule_with_requests_needs_version_2() {
     1 # message sizes
     0 0 0 0
     ");
-    insta::assert_snapshot!(rules.to_json().unwrap(), @r#"
+    insta::assert_snapshot!(to_json(&rules).unwrap(), @r#"
     {
       "rule_file_version": 3,
       "module": "tuned",
@@ -252,7 +272,7 @@ fn json_that_open_mpi_would_ignore_or_misread_is_refused_with_its_line() {
         ..CHOICE
     };
     rules.add(12, 4, (1024, 2047), limited);
-    let good = rules.to_json().unwrap();
+    let good = to_json(&rules).unwrap();
     for (from, to, line, part) in [
         (
             "\"reduce_scatter\"",
@@ -319,7 +339,7 @@ fn json_that_open_mpi_would_ignore_or_misread_is_refused_with_its_line() {
         ("\"reqs\": 8", "\"reqs\": 8,", 16, "trailing comma"),
     ] {
         assert!(good.contains(from), "{from} in {good}");
-        let error = Rules::parse_json(&good.replacen(from, to, 1)).unwrap_err();
+        let error = parse_json(&good.replacen(from, to, 1)).unwrap_err();
         assert!(error.message.contains(part), "`{to}`: {error}");
         assert_eq!(error.line, line, "`{to}`: {error}");
     }
@@ -329,13 +349,13 @@ fn json_that_open_mpi_would_ignore_or_misread_is_refused_with_its_line() {
         1,
     );
     assert!(
-        Rules::parse_json(&twice)
+        parse_json(&twice)
             .unwrap_err()
             .message
             .contains("`bcast` stands there twice")
     );
     let with_schema = good.replacen('{', "{ \"$schema\": \"tuned_schema.json\",", 1);
-    assert_eq!(Rules::parse_json(&with_schema).unwrap(), rules.normalized());
+    assert_eq!(parse_json(&with_schema).unwrap(), rules.normalized());
 }
 
 /// The first range that fits holds, so a narrow one may stand before a wide one.
@@ -344,7 +364,7 @@ fn ranges_of_json_may_overlap() {
     let text = r#"{ "rule_file_version": 3, "module": "tuned", "collectives": { "bcast": [
         { "comm_size_min": 4, "comm_size_max": 7, "rules": [ { "msg_size_max": 99, "alg": 1 }, { "alg": 2, "msg_size_max": "Inf" } ] },
         { "rules": [ { "msg_size_min": 50, "alg": 3, "faninout": 2 } ] } ] } }"#;
-    let rules = Rules::parse_json(text).unwrap();
+    let rules = parse_json(text).unwrap();
     for (ranks, bytes, expected) in [
         (3, 49, 0),
         (3, 50, 3),
@@ -367,7 +387,7 @@ fn ranges_of_json_may_overlap() {
 fn a_collective_without_a_name_is_refused() {
     let mut rules = Rules::default();
     rules.add(22, 4, (0, 9), CHOICE);
-    assert!(rules.to_json().unwrap_err().message.contains("collective id 22"));
+    assert!(to_json(&rules).unwrap_err().message.contains("collective id 22"));
 }
 
 #[test]
@@ -436,6 +456,102 @@ fn everywhere(rules: &[&Rules]) -> Vec<(u64, u64, u64)> {
     all
 }
 
+/// A rule for one node stands first and ends with its node: where it says nothing, the library decides, and not the rule for several nodes.
+#[test]
+fn rules_for_one_node_and_for_several_do_not_meet() {
+    let other = Choice { algorithm: 3, ..CHOICE };
+    let mut rules = ByNodes::default();
+    rules.add_between(&[Nodes::One], 7, (8, 8), (0, 99), CHOICE);
+    rules.add_between(&[Nodes::Several], 7, (8, 16), (50, u64::MAX), other);
+    rules.add_between(&Nodes::ANY, 2, (4, 4), (0, 9), CHOICE);
+    let text = rules.write(RulesForm::Json).unwrap();
+    let read = ByNodes::read(&text, RulesForm::Json).unwrap();
+    assert_eq!(read, rules.normalized());
+    for (ranks, bytes, on_one, on_several) in [
+        (8, 49, CHOICE, Choice::default()),
+        (8, 99, CHOICE, other),
+        (8, 100, Choice::default(), other),
+        (9, 100, Choice::default(), other),
+        (16, 50, Choice::default(), other),
+        (7, 60, Choice::default(), Choice::default()),
+    ] {
+        let found = Nodes::ANY.map(|nodes| read.of(nodes).lookup(7, ranks, bytes));
+        assert_eq!(found, [on_one, on_several], "{ranks} ranks, {bytes} bytes");
+    }
+    insta::assert_snapshot!(text, @r#"
+    {
+      "rule_file_version": 3,
+      "module": "tuned",
+      "collectives": {
+        "allreduce": [
+          {
+            "comm_size_min": 4,
+            "comm_size_max": 4,
+            "rules": [
+              {
+                "msg_size_min": 0,
+                "msg_size_max": 9,
+                "alg": 4,
+                "seg_size": 32768
+              }
+            ]
+          }
+        ],
+        "bcast": [
+          {
+            "comm_size_min": 8,
+            "comm_size_max": 8,
+            "comm_rank_distribution": "single-node",
+            "rules": [
+              {
+                "msg_size_min": 0,
+                "msg_size_max": 99,
+                "alg": 4,
+                "seg_size": 32768
+              }
+            ]
+          },
+          {
+            "comm_size_min": 8,
+            "comm_size_max": 8,
+            "rules": [
+              {
+                "msg_size_min": 50,
+                "msg_size_max": "inf",
+                "alg": 3,
+                "seg_size": 32768
+              }
+            ]
+          },
+          {
+            "comm_size_min": 9,
+            "comm_size_max": 16,
+            "comm_rank_distribution": "single-node",
+            "rules": []
+          },
+          {
+            "comm_size_min": 9,
+            "comm_size_max": 16,
+            "rules": [
+              {
+                "msg_size_min": 50,
+                "msg_size_max": "inf",
+                "alg": 3,
+                "seg_size": 32768
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
+    let error = rules.write(RulesForm::Numbers).unwrap_err().to_string();
+    assert!(error.contains("which the form of numbers cannot say"), "{error}");
+    // What would not act on `MPI_COMM_WORLD` is none of ours.
+    let error = ByNodes::parse_json(&text.replace("single-node", "one-per-node")).unwrap_err();
+    assert!(error.message.contains("unknown variant `one-per-node`"), "{error}");
+}
+
 /// The part of a choice that decides; without an algorithm nothing else does.
 fn decided(choice: Choice) -> Choice {
     if choice.algorithm == 0 {
@@ -449,11 +565,19 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back(rules in added()) {
         prop_assert_eq!(&Rules::parse(&rules.to_text()).unwrap(), &rules);
-        let from_json = Rules::parse_json(&rules.to_json().unwrap()).unwrap();
+        let from_json = parse_json(&to_json(&rules).unwrap()).unwrap();
         prop_assert_eq!(&from_json, &rules.normalized());
         for (id, ranks, bytes) in everywhere(&[&rules, &from_json]) {
             prop_assert_eq!(from_json.lookup(id, ranks, bytes), decided(rules.lookup(id, ranks, bytes)));
         }
+    }
+
+    #[test]
+    fn what_is_written_for_one_node_and_for_several_is_read_back(one in added(), several in added()) {
+        let mut rules = ByNodes::from(one);
+        *rules.of_mut(Nodes::Several) = several;
+        let read = ByNodes::parse_json(&rules.to_json().unwrap()).unwrap();
+        prop_assert_eq!(read, rules.normalized());
     }
 
     #[test]

@@ -50,6 +50,7 @@ fn reduce(ranks: u64, bytes: u64) -> Call<'static> {
     Call {
         collective: "reduce",
         ranks,
+        nodes: 1,
         avg_msg_size: bytes,
         total_msg_size: bytes * ranks,
         count: bytes,
@@ -112,7 +113,8 @@ fn a_rule_holds_for_its_ranks_and_sizes_and_nothing_else() {
 fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
     let rules = [rule((1000, 2000), "one", &[])];
     let other = [rule((0, 10), "two", &[])];
-    let sizes = [((6, 9), &rules[..]), ((12, 12), &other[..])];
+    let sizes =
+        [((6, 9), rules.to_vec()), ((12, 12), other.to_vec())].map(|(ranks, rules)| ForRanks::anywhere(ranks, rules));
     let before = base();
     let tree = before.with_sizes("reduce", Some("avg_msg_size"), &sizes).unwrap();
     for ranks in 1..=17 {
@@ -131,9 +133,62 @@ fn a_range_of_sizes_keeps_the_librarys_choice_for_each_of_them() {
             }
         }
     }
-    let crossed = [((6, 9), &rules[..]), ((9, 12), &other[..])];
+    let crossed =
+        [((6, 9), rules.to_vec()), ((9, 12), other.to_vec())].map(|(ranks, rules)| ForRanks::anywhere(ranks, rules));
     let error = base().with_sizes("reduce", Some("avg_msg_size"), &crossed).unwrap_err();
     assert_eq!(error, RuleError::Ranks(9, 12));
+}
+
+/// 8 ranks on 8 nodes, on 4, and on one are told apart; ranks on 5 to 7 nodes are taken for those on 4, as the test knows whole numbers alone.
+#[test]
+fn rules_hold_for_their_ranks_on_a_node_and_other_communicators_keep_the_librarys_choice() {
+    let size = Some("avg_msg_size");
+    let rules = |algorithm: &str| vec![rule((1000, 2000), algorithm, &[])];
+    let with = |per_node: &[(Range, &str)]| {
+        let per_node = per_node.iter().map(|(range, name)| (*range, rules(name)));
+        let sizes = [ForRanks {
+            ranks: (8, 8),
+            per_node: per_node.collect(),
+        }];
+        base().with_sizes("reduce", size, &sizes)
+    };
+    let on = |nodes: u64| Call {
+        nodes,
+        ..reduce(8, 1500)
+    };
+    let placed = with(&[((1, 1), "one each"), ((2, 2), "pairs"), ((8, 8), "one node")]).unwrap();
+    let placed = Tree::parse(&placed.to_text()).unwrap();
+    for (nodes, expected) in [
+        (8, "algorithm=one each"),
+        (7, "algorithm=pairs"),
+        (4, "algorithm=pairs"),
+        (3, "algorithm=smp"),
+        (2, "algorithm=smp"),
+        (1, "algorithm=one node"),
+    ] {
+        assert_eq!(name(&placed, &on(nodes)), Some(expected), "{nodes} nodes");
+    }
+    for (ranks, bytes) in [(7, 1500), (9, 1500), (8, 999), (8, 2001)] {
+        let call = Call {
+            nodes: ranks,
+            ..reduce(ranks, bytes)
+        };
+        assert_eq!(
+            name(&placed, &call),
+            name(&base(), &call),
+            "{ranks} ranks, {bytes} bytes"
+        );
+    }
+    let from_two = with(&[((2, u64::MAX), "several each")]).unwrap();
+    assert_eq!(name(&from_two, &on(8)), Some("algorithm=smp"));
+    assert_eq!(name(&from_two, &on(7)), Some("algorithm=several each"));
+    assert_eq!(name(&from_two, &on(1)), Some("algorithm=several each"));
+    let anywhere = with(&[(ANYWHERE, "anywhere")]).unwrap();
+    assert!(!anywhere.to_text().contains("comm_avg_ppn"));
+    assert_eq!(
+        with(&[((2, 3), "a"), ((3, 4), "b")]).unwrap_err(),
+        RuleError::PerNode(3, 4)
+    );
 }
 
 #[test]

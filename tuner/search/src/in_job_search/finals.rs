@@ -58,7 +58,7 @@ impl Contests<'_, '_> {
         }
         self.leave_out(&mut finals);
         let launches = self.launches_of_finals(most_launches);
-        let arrivals = &self.parts.jobs.site.options.arrivals;
+        let arrivals = self.arrivals(&finals);
         let mut medians = vec![Launched::default(); finals.len()];
         self.parts
             .jobs
@@ -71,13 +71,13 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            self.final_launch(launch, &finals, &mut medians, arrivals)?;
+            self.final_launch(launch, &finals, &mut medians, &arrivals)?;
         }
         Ok(self.held(finals, medians))
     }
 
-    /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds. Returns each final with its
-    /// counterpart without; nothing where the budget allows no launch.
+    /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds, both also with ranks that arrive
+    /// apart. Returns each final with its counterpart without; nothing where the budget allows no launch.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -92,6 +92,7 @@ impl Contests<'_, '_> {
         let alone: Vec<(Target, Vec<Selection>)> = alone.collect();
         let mut medians = vec![Launched::default(); finals.len()];
         let mut of_alone = medians.clone();
+        let arrivals = self.arrivals(&finals);
         self.parts
             .jobs
             .progress
@@ -104,8 +105,12 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            without.final_launch(launch, &alone, &mut of_alone, &[])?;
-            self.final_launch(launch, &finals, &mut medians, &[])?;
+            without.final_launch(launch, &alone, &mut of_alone, &arrivals)?;
+            // Both sides of a comparison meet the same offsets.
+            for (medians, alone) in medians.iter_mut().zip(&of_alone) {
+                medians.own_seconds = alone.own_seconds;
+            }
+            self.final_launch(launch, &finals, &mut medians, &arrivals)?;
         }
         let held = self.held(finals, medians).into_iter();
         Ok(held.zip(without.held(alone, of_alone)).collect())
@@ -131,6 +136,13 @@ impl Contests<'_, '_> {
         let launches = self.launches_of_finals(FEWEST_LAUNCHES) as f64;
         let seconds = launches * self.expected_seconds(targets);
         !self.heeds_budget || !self.parts.jobs.budget.search_exhausted(seconds)
+    }
+
+    /// The patterns of each final. Without a finalist there is nothing to refuse.
+    fn arrivals(&self, finals: &[(Target, Vec<Selection>)]) -> Vec<&[Arrival]> {
+        let all = self.parts.jobs.site.options.arrivals.as_slice();
+        let of = |front: &[Selection]| if front.is_empty() { &[][..] } else { all };
+        finals.iter().map(|(_, front)| of(front)).collect()
     }
 
     fn launches_of_finals(&self, most: usize) -> usize {
@@ -165,16 +177,16 @@ impl Contests<'_, '_> {
         affords
     }
 
-    /// One launch with all finals, each also in these arrival patterns; their medians are added to those that there are.
+    /// One launch with all finals, each also in its arrival patterns; their medians are added to those that there are.
     fn final_launch(
         &self,
         launch: usize,
         finals: &[(Target, Vec<Selection>)],
         medians: &mut [Launched],
-        arrivals: &[Arrival],
+        arrivals: &[&[Arrival]],
     ) -> anyhow::Result<()> {
         let mut job = Job::new(self, &format!("final/{launch}"));
-        for ((target, front), medians) in finals.iter().zip(medians) {
+        for (((target, front), medians), arrivals) in finals.iter().zip(medians).zip(arrivals) {
             let outcome = job.measure(target, front, Purpose::Final, None)?;
             add(&mut medians.together, &outcome);
             let own_seconds = *medians
@@ -185,9 +197,7 @@ impl Contests<'_, '_> {
                 ..target.clone()
             };
             medians.apart.resize(arrivals.len(), Medians::new());
-            // Without a finalist there is nothing to refuse.
-            let asked = arrivals.iter().zip(&mut medians.apart).filter(|_| !front.is_empty());
-            for (arrival, medians) in asked {
+            for (arrival, medians) in arrivals.iter().zip(&mut medians.apart) {
                 let outcome = job.measure(&bare, front, Purpose::Final, Some((arrival, own_seconds)))?;
                 add(medians, &outcome);
             }

@@ -36,6 +36,7 @@ pub(super) fn rule(known: &Known<'_>, target: &Target, forced: &[Forced]) -> Opt
     let call = Call {
         collective: &target.function,
         ranks,
+        nodes: known.hosts as u64,
         avg_msg_size: if has_blocks { bytes / ranks.max(1) } else { bytes },
         total_msg_size: bytes,
         count: if has_blocks { bytes / ranks.max(1) } else { bytes },

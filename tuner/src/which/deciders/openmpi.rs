@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kilter_emit::rules::Rules;
+use kilter_emit::rules::{ByNodes, Nodes};
 use kilter_model::config::library::{Algorithms, RulesForm};
 use kilter_model::deployment::Assignment;
 use kilter_search::target::Target;
@@ -54,14 +54,14 @@ pub(super) fn rule(
         Ok(text) => text,
         Err(error) => return whole(format!("it cannot be read: {error}")),
     };
-    let rules = match Rules::read(&text, known.library.rules_file.form) {
+    let rules = match ByNodes::read(&text, known.library.rules_file.form) {
         Ok(rules) => rules,
         Err(error) => {
             return whole(format!("{} ignores a file with a mistake: {error}", known.library.name));
         }
     };
     let (ranks, bytes) = (known.ranks as u64, target.bytes());
-    let choice = rules.lookup(id, ranks, bytes);
+    let choice = rules.of(Nodes::of(known.hosts)).lookup(id, ranks, bytes);
     if choice.algorithm == 0 {
         return None;
     }

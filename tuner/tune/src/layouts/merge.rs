@@ -1,25 +1,29 @@
 //! Merges the decisions of several layouts into one set. Pure.
 //!
-//! A choice that the drop-in runs is fenced by the layout, so that layouts do not meet. An algorithm of the library's own is fenced by the size of the
-//! communicator, and acts on all layouts with that number of ranks (16x1 and 8x2), but for those in which the drop-in takes the call over. A
+//! A choice that the drop-in runs is fenced by the layout, so that layouts do not meet. An algorithm of the library's own acts on all layouts within
+//! its [`Fence`], such as all with that number of ranks (16x1 and 8x2), but for those in which the drop-in takes the call over. A
 //! setting of the whole launch acts on all layouts. The rule:
 //!
 //! * Layouts that chose different values do not get either.
-//! * An algorithm of the library for a number of ranks that several layouts have is taken where no other of them makes the call by another
-//!   one of the library's.
+//! * An algorithm of the library that acts on several layouts is taken where no other of them makes the call by another one of the library's.
 //! * A setting of the launch that only some layouts chose is taken as long as no other layout gets slower by it ([`Extent::Any`]); once one
 //!   does, only what every layout chose is taken ([`Extent::Every`]).
 //! * Of a selection and the setting that it needs neither is taken without the other.
 
+mod selections;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_emit::decisions::Selections;
+use kilter_emit::fence::Fence;
 use kilter_model::change::Cell;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::layout::Layout;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
+
+use selections::{fence, selections};
 
 /// A layout's choice.
 #[derive(Debug, Clone, Copy)]
@@ -90,11 +94,12 @@ impl Merged {
 
     /// Takes a selection out of a layout, and one of the library's out of all layouts on which it acts. The selection, with the layouts that
     /// had it.
-    fn take(&mut self, layout: Layout, cell: Cell) -> Option<(Selection, Vec<Layout>)> {
+    fn take(&mut self, layout: Layout, cell: Cell, library: &Library) -> Option<(Selection, Vec<Layout>)> {
         let selection = self.selections.get(&layout)?.get(&cell)?.clone();
         let mut had = Vec::new();
         for (other, own) in &mut self.selections {
-            let is_shared = is_of_library(&selection) && other.ranks() == layout.ranks();
+            let fence = fence(library, cell, &selection);
+            let is_shared = fence.is_some_and(|fence| fence.joins(*other, layout));
             if (*other == layout || is_shared) && own.get(&cell) == Some(&selection) {
                 own.remove(&cell);
                 had.push(*other);
@@ -119,7 +124,7 @@ impl Merged {
                 .to_blame(subject, &Deployment::default(), library)
             {
                 Some(cell) => {
-                    let Some((selection, had)) = self.take(*layout, cell) else {
+                    let Some((selection, had)) = self.take(*layout, cell, library) else {
                         continue;
                     };
                     for layout in &had {
@@ -143,40 +148,43 @@ impl Merged {
                 }
             }
         }
-        for (layout, cell, selection) in self.uncovered() {
+        for (layout, cell, selection) in self.uncovered(library) {
             gone.selections.entry(layout).or_default().insert(cell, selection);
         }
         if !gone.is_empty() {
-            halves(self, chosen);
+            halves(self, chosen, library);
         }
         gone
     }
 
     /// Takes out algorithms of the library that would act on a layout which makes the call otherwise no longer, and was not measured with them.
-    fn uncovered(&mut self) -> Vec<(Layout, Cell, Selection)> {
-        let lacks = |cell: Cell, ranks: usize| {
+    fn uncovered(&mut self, library: &Library) -> Vec<(Layout, Cell, Selection)> {
+        let lacks = |cell: Cell, layout: Layout, fence: Fence| {
             let mut all = self.selections.iter();
-            all.find(|(layout, own)| layout.ranks() == ranks && !own.contains_key(&cell))
+            all.find(|(other, own)| fence.joins(**other, layout) && !own.contains_key(&cell))
         };
-        let mut found: Vec<(Layout, Cell, Layout)> = Vec::new();
+        let mut found: Vec<(Layout, Cell, Fence, Layout)> = Vec::new();
         for (layout, own) in &self.selections {
-            for (cell, _) in own.iter().filter(|(_, selection)| is_of_library(selection)) {
-                if let Some((without, _)) = lacks(*cell, layout.ranks()) {
-                    found.push((*layout, *cell, *without));
+            for (cell, selection) in own {
+                let Some(fence) = fence(library, *cell, selection) else {
+                    continue;
+                };
+                if let Some((without, _)) = lacks(*cell, *layout, fence) {
+                    found.push((*layout, *cell, fence, *without));
                 }
             }
         }
         let mut gone = Vec::new();
-        for (layout, cell, without) in found {
+        for (layout, cell, fence, without) in found {
             // Another layout's turn may have taken it out already.
-            if let Some((selection, had)) = self.take(layout, cell) {
+            if let Some((selection, had)) = self.take(layout, cell, library) {
                 gone.extend(had.iter().map(|layout| (*layout, cell, selection.clone())));
-                let ranks = layout.ranks();
                 self.left_out.push(LeftOut {
                     what: name_at(cell, &selection),
                     chosen_by: had,
                     because: format!(
-                        "the choice acts on all layouts of {ranks} ranks, and what {without} chose instead is left out"
+                        "the choice acts on {}, and what {without} chose instead is left out",
+                        fence.words(layout)
                     ),
                 });
             }
@@ -196,8 +204,8 @@ impl Merged {
 pub fn merge(chosen: &[Chosen<'_>], extent: Extent, library: &Library) -> Merged {
     let mut merged = Merged::default();
     assignments(&mut merged, chosen, extent, library);
-    selections(&mut merged, chosen);
-    halves(&mut merged, chosen);
+    selections(&mut merged, chosen, library);
+    halves(&mut merged, chosen, library);
     merged
 }
 
@@ -267,24 +275,6 @@ fn assignments(merged: &mut Merged, chosen: &[Chosen<'_>], extent: Extent, libra
     drop_companions(merged, &dropped, library);
 }
 
-/// Notes the values on which layouts of the same number of ranks do not agree; nothing if none of them chose any.
-fn leave_out<T>(merged: &mut Merged, values: Values<Option<T>>, name: impl Fn(&T) -> String, ranks: usize) {
-    let silent = values.iter().find(|(value, _)| value.is_none());
-    let silent = silent.map(|(_, layouts)| list(layouts));
-    for (value, layouts) in values {
-        let Some(value) = value else { continue };
-        let because = match &silent {
-            Some(silent) => format!("the choice acts on all layouts of {ranks} ranks, and {silent} did not make it"),
-            None => format!("the choice acts on all layouts of {ranks} ranks, and they chose differently"),
-        };
-        merged.left_out.push(LeftOut {
-            what: name(&value),
-            chosen_by: layouts,
-            because,
-        });
-    }
-}
-
 /// Drops the companions of variables that are not taken, unless a taken variable needs them, too.
 fn drop_companions(merged: &mut Merged, dropped: &[String], library: &Library) {
     let beside = |name: &str| {
@@ -299,54 +289,15 @@ fn drop_companions(merged: &mut Merged, dropped: &[String], library: &Library) {
         .retain(|one| kept.contains(&one.name) || !gone.contains(&one.name));
 }
 
-fn selections(merged: &mut Merged, chosen: &[Chosen<'_>]) {
-    let numbers: BTreeSet<usize> = chosen.iter().map(|one| one.layout.ranks()).collect();
-    for ranks in numbers {
-        let with: Vec<&Chosen<'_>> = chosen.iter().filter(|one| one.layout.ranks() == ranks).collect();
-        let mut taken: BTreeMap<Layout, Selections> = with.iter().map(|one| (one.layout, Selections::new())).collect();
-        let keys: BTreeSet<_> = with
-            .iter()
-            .flat_map(|one| one.deployment.selections.keys().copied())
-            .collect();
-        for key in keys {
-            let of = |one: &&Chosen<'_>| (one.layout, one.deployment.selections.get(&key).cloned());
-            let (own, of_library): (Vec<_>, Vec<_>) = with
-                .iter()
-                .map(of)
-                .partition(|(_, selection)| selection.as_ref().is_some_and(|one| !is_of_library(one)));
-            let values = values(of_library.into_iter());
-            let all_agree = values.len() == 1;
-            let takes_over = own.iter().map(|(layout, selection)| (*layout, selection.as_ref()));
-            let shared = values.iter().filter(|_| all_agree);
-            let shared =
-                shared.flat_map(|(selection, layouts)| layouts.iter().map(move |one| (*one, selection.as_ref())));
-            for (layout, selection) in takes_over.chain(shared) {
-                if let (Some(selection), Some(taken)) = (selection, taken.get_mut(&layout)) {
-                    taken.insert(key, selection.clone());
-                }
-            }
-            if !all_agree {
-                leave_out(merged, values, |selection| name_at(key, selection), ranks);
-            }
-        }
-        merged.selections.extend(taken);
-    }
-}
-
-/// True for an algorithm that the library's own files choose, which know the number of ranks and not how they lie.
-fn is_of_library(selection: &Selection) -> bool {
-    selection.implementation().is_none()
-}
-
 /// Takes out selections of which a setting that they need is left out, and settings that were deployed for selections alone of which
 /// none is left.
-fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
+fn halves(merged: &mut Merged, chosen: &[Chosen<'_>], library: &Library) {
     for one in chosen {
         for (cell, needs) in one.ledger.needs() {
             let Some(missing) = needs.iter().find(|need| !merged.assignments.contains(need)) else {
                 continue;
             };
-            if let Some((selection, had)) = merged.take(one.layout, cell) {
+            if let Some((selection, had)) = merged.take(one.layout, cell, library) {
                 let acts = match selection {
                     Selection::Settings(_) => "acts only",
                     _ => "was found to fix the cell only together",
@@ -359,7 +310,7 @@ fn halves(merged: &mut Merged, chosen: &[Chosen<'_>]) {
             }
         }
     }
-    merged.uncovered();
+    merged.uncovered(library);
     let needed = |setting: &Assignment| {
         chosen.iter().any(|one| {
             let left = merged.selections.get(&one.layout);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use kilter_emit::decisions::Selections;
+use kilter_emit::fence::Fence;
 use kilter_model::change::Cell;
+use kilter_model::config::library::Library;
 use kilter_model::deployment::Selection;
 use kilter_model::layout::Layout;
 use kilter_predict::{Implementation, Map, Status};
@@ -13,9 +15,9 @@ use super::merge::Merged;
 /// The confirmed choices that the files of all layouts can have.
 ///
 /// A choice needs its algorithm among the merged decisions of a layout that it follows from, or that confirmed it: there it was proven. An algorithm
-/// of the library's own acts on all communicators of as many ranks, and is left out where another layout of that number makes the call otherwise.
+/// of the library's own acts on all layouts within its [`Fence`], and is left out where another one of them makes the call otherwise.
 #[must_use]
-pub fn of(map: &Map, merged: &Merged) -> BTreeMap<Layout, Selections> {
+pub fn of(map: &Map, merged: &Merged, library: &Library) -> BTreeMap<Layout, Selections> {
     let mut all: BTreeMap<Layout, Selections> = BTreeMap::new();
     for cell in &map.cells {
         let (Status::Confirmed { from, confirmed_by }, Implementation::Selected(selection)) =
@@ -36,17 +38,18 @@ pub fn of(map: &Map, merged: &Merged) -> BTreeMap<Layout, Selections> {
     let shared = all.clone();
     for (layout, own) in &mut all {
         own.retain(|key, selection| {
-            if !matches!(selection, Selection::Settings(_)) {
+            let Selection::Settings(settings) = selection else {
                 return true;
-            }
+            };
+            let fence = Fence::of(library, key.0, settings);
             let others = merged.selections.iter().chain(&shared);
-            let mut as_many = others.filter(|(other, _)| *other != layout && other.ranks() == layout.ranks());
+            let mut as_many = others.filter(|(other, _)| *other != layout && fence.joins(**other, *layout));
             // One that was neither measured nor predicted is in no file, and has the default.
             let of_map = map
                 .cells
                 .iter()
                 .filter(|cell| (cell.call.collective, cell.call.bytes) == *key);
-            let mut of_map = of_map.filter(|cell| cell.layout != *layout && cell.layout.ranks() == layout.ranks());
+            let mut of_map = of_map.filter(|cell| cell.layout != *layout && fence.joins(cell.layout, *layout));
             let says_so = |own: &Selections| own.get(key) == Some(selection);
             as_many.all(|(_, own)| says_so(own))
                 && of_map.all(|cell| {
@@ -62,6 +65,7 @@ pub fn of(map: &Map, merged: &Merged) -> BTreeMap<Layout, Selections> {
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::Collective;
+    use kilter_model::config::library::find_for;
     use kilter_predict::{Call, Cell as Predicted};
 
     use super::*;
@@ -110,7 +114,8 @@ mod tests {
             selections: merged.iter().map(own).collect(),
             ..Merged::default()
         };
-        let all = of(&map, &merged);
+        let library = find_for("mpirun (Open MPI) 4.1.4").unwrap();
+        let all = of(&map, &merged, &library);
         all.keys().map(Layout::to_string).collect::<Vec<_>>().join(" ")
     }
 

@@ -54,7 +54,7 @@ pub fn prove(
         .collect();
     let [any, every] = [Extent::Any, Extent::Every].map(|extent| {
         let merged = merge(&chosen, extent, &library);
-        let predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
+        let predicted = map.map(|map| predicted::of(map, &merged, &library)).unwrap_or_default();
         Merged { predicted, ..merged }
     });
     let (mut merged, mut measured) = (any, Vec::new());
@@ -107,7 +107,7 @@ pub fn prove(
     }
     if emitted.is_some() && take_out(members, &chosen, &mut merged, &mut measured) {
         // Predictions rest on the choices that are left.
-        merged.predicted = map.map(|map| predicted::of(map, &merged)).unwrap_or_default();
+        merged.predicted = map.map(|map| predicted::of(map, &merged, &library)).unwrap_or_default();
         emitted = if merged.is_empty() {
             None
         } else {
@@ -298,11 +298,13 @@ fn take_over(
                 }
                 None => tuned.goals.nothing_deployed(),
             }
+            tuned.arrivals = measured.arrivals;
             tuned.after = Some(measured.after);
             tuned.untouched = measured.untouched;
         }
         None => {
             tuned.after = None;
+            tuned.arrivals.clear();
             tuned.untouched = Medians::new();
             tuned.goals.nothing_deployed();
         }

@@ -3,6 +3,7 @@
 use kilter_model::config::library::RulesForm;
 
 use super::*;
+use crate::rules::ByNodes;
 
 /// Rules for all sizes of communicators, as sites write them; with comments that are no UTF-8.
 const THEIRS: &[u8] = b"# m\xfcller\n2\n7\n1\n0\n2\n0 0 0 0\n512 1 0 0\n11\n1\n0\n1\n0 5 0 0\n";
@@ -177,7 +178,7 @@ fn staged_as_json(limit: u64) -> Staged {
     let mut staged = staged(limit, false);
     let rules = Rules::parse(&String::from_utf8_lossy(&staged.files["openmpi-coll-rules.conf"])).unwrap();
     staged.files.remove("openmpi-coll-rules.conf");
-    let json = rules.write(RulesForm::Json).unwrap();
+    let json = ByNodes::from(rules).write(RulesForm::Json).unwrap();
     staged.files.insert(JSON.to_owned(), json.into_bytes());
     for file in &mut staged.manifest.files {
         file.name = file.name.replace("openmpi-coll-rules.conf", JSON);
@@ -219,7 +220,7 @@ fn json_that_kilter_wrote_is_not_taken_for_a_sites_rules() {
         requests: None,
     };
     old.add(7, 2, (1, 512), choice);
-    let old = old.write(RulesForm::Json).unwrap().into_bytes();
+    let old = ByNodes::from(old).write(RulesForm::Json).unwrap().into_bytes();
     let ours = "Kilter wrote it, and what it says may be out of date";
 
     let of_a_site = said_of("rules.json", &old, |_| ());

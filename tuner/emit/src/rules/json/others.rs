@@ -2,7 +2,7 @@
 //!
 //! Open MPI takes more than its schema says: versions, modules and unknown keys are not looked at, a rule may be for communicators on
 //! single nodes, an algorithm may have a name. So the document stays as it is, in its order, and rules of ours are put into it: before
-//! each of its ranges of communicators the part for the sizes of ours, with our rules first and the range's own behind them, and ours alone behind all. What
+//! each of its ranges of communicators the part for the sizes and nodes of ours, with our rules first and the range's own behind them, and ours alone behind all. What
 //! is not understood is kept and named. What makes the library pass over the whole file in silence is an error.
 //!
 //! Source: `ompi/mca/coll/tuned/coll_tuned_dynamic_file.c` and `coll_tuned_dynamic_rules.c` of the development branch; never run.
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 pub use self::reading::Algorithm;
 use self::reading::{Range, Reader, bounds, id_of, no_collectives};
 use super::tree::{Node, Value};
-use super::{ForRanks, name, refused};
-use crate::rules::{Rules, RulesError};
+use super::{Distribution, ForRanks, name, refused};
+use crate::rules::{ByNodes, RulesError};
 
 /// Rules that others wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Others {
     ///
     /// # Errors
     /// A collective of ours without a name, or a text that does not read back as it was written.
-    pub fn under(&self, ours: &Rules) -> Result<String, RulesError> {
+    pub fn under(&self, ours: &ByNodes) -> Result<String, RulesError> {
         let mut document = self.document.clone();
         let Value::Object(entries) = &mut document.value else {
             return Err(no_collectives(&self.document));
@@ -105,6 +105,7 @@ impl Others {
 struct Ours {
     first: u64,
     last: u64,
+    on: Distribution,
     rules: Vec<Node>,
     node: Node,
 }
@@ -119,6 +120,7 @@ impl Ours {
         Ok(Ours {
             first: range.comm_size_min,
             last: range.last(),
+            on: range.comm_rank_distribution,
             rules,
             node,
         })
@@ -141,8 +143,8 @@ fn laid_over(ours: &[Ours], theirs: &Node) -> Vec<Node> {
         for one in ours {
             let first = one.first.max(u64::try_from(first).unwrap_or(0));
             let last = u64::try_from(last).ok().map(|last| one.last.min(last));
-            if let Some(last) = last.filter(|last| first <= *last) {
-                all.push(part(range, (first, last), &one.rules));
+            if let Some(last) = last.filter(|last| first <= *last && meets(range, one.on)) {
+                all.push(part(range, (first, last), one));
             }
         }
         all.push(range.clone());
@@ -151,8 +153,17 @@ fn laid_over(ours: &[Ours], theirs: &Node) -> Vec<Node> {
     all
 }
 
-/// A range for some of its sizes alone, with other rules before its own.
-fn part(range: &Node, (first, last): (u64, u64), rules: &[Node]) -> Node {
+/// Key of the nodes on which the ranks of a communicator lie.
+const DISTRIBUTION: &str = "comm_rank_distribution";
+
+/// True if a range of theirs may hold for communicators on such nodes.
+fn meets(range: &Node, on: Distribution) -> bool {
+    let one_each = Value::Text("one-per-node".to_owned());
+    on == Distribution::Any || range.get(DISTRIBUTION).is_none_or(|word| word.value != one_each)
+}
+
+/// A range for some of its sizes and nodes alone, with rules of ours before its own.
+fn part(range: &Node, (first, last): (u64, u64), ours: &Ours) -> Node {
     let own = match range.get("rules").map(|rules| &rules.value) {
         Some(Value::List(own)) => own.as_slice(),
         _ => &[],
@@ -163,12 +174,18 @@ fn part(range: &Node, (first, last): (u64, u64), rules: &[Node]) -> Node {
         ("comm_size_min".to_owned(), number(first)),
         ("comm_size_max".to_owned(), number(last)),
     ];
-    let further = range
-        .entries()
-        .iter()
-        .filter(|(key, _)| !["comm_size_min", "comm_size_max", "rules"].contains(&key.as_str()));
-    entries.extend(further.cloned());
-    entries.push(("rules".to_owned(), unplaced(Value::List([rules, own].concat()))));
+    let mut replaced = vec!["comm_size_min", "comm_size_max", "rules"];
+    if ours.on == Distribution::SingleNode {
+        replaced.push(DISTRIBUTION);
+        let word = Value::Text("single-node".to_owned());
+        entries.push((DISTRIBUTION.to_owned(), unplaced(word)));
+    }
+    let further = range.entries().iter();
+    entries.extend(further.filter(|(key, _)| !replaced.contains(&key.as_str())).cloned());
+    entries.push((
+        "rules".to_owned(),
+        unplaced(Value::List([ours.rules.as_slice(), own].concat())),
+    ));
     unplaced(Value::Object(entries))
 }
 

@@ -108,6 +108,43 @@ fn layouts_of_one_size_share_the_algorithm_of_the_library_that_all_of_them_chose
     ");
 }
 
+/// Files of releases that know more than the number of ranks keep apart what they can say, and the rest is left out aloud.
+#[test]
+fn releases_that_know_nodes_keep_the_choices_of_layouts_apart() {
+    let library = |launcher: &str| find_for(launcher).unwrap();
+    let chosen = |parameter: &str| {
+        [("1x16", "1"), ("8x2", "2"), ("16x1", "3")].map(|(text, value)| {
+            let settings = Selection::Settings(vec![(parameter.to_owned(), value.to_owned())]);
+            let selections = [((Collective::Reduce, 64), settings)].into();
+            (
+                text,
+                Deployment {
+                    selections,
+                    ..Deployment::default()
+                },
+            )
+        })
+    };
+    let mpich = chosen("MPIR_CVAR_REDUCE_INTRA_ALGORITHM");
+    let all = merged(&mpich, Extent::Any, &library("HYDRA build details: Version: 4.3.2"));
+    assert_eq!(all.left_out, []);
+    for (text, own) in &mpich {
+        assert_eq!(all.deployment(layout(text)), *own);
+    }
+    let tuned = chosen("coll_tuned_reduce_algorithm");
+    let some = merged(&tuned, Extent::Any, &library("mpirun (Open MPI) 6.0.0"));
+    assert_eq!(some.deployment(layout("1x16")), tuned[0].1);
+    for (text, _) in &tuned[1..] {
+        assert_eq!(some.deployment(layout(text)), Deployment::default());
+    }
+    insta::assert_snapshot!(lines(&some).join("\n"), @r"
+    `coll_tuned_reduce_algorithm=2 for reduce at 64 bytes`, chosen for 8x2: the choice acts on all layouts of 16 ranks on several nodes, and they chose differently
+    `coll_tuned_reduce_algorithm=3 for reduce at 64 bytes`, chosen for 16x1: the choice acts on all layouts of 16 ranks on several nodes, and they chose differently
+    ");
+    let none = merged(&tuned, Extent::Any, &open_mpi());
+    assert!(none.is_empty() && none.left_out.len() == 3);
+}
+
 /// The library's choice for as many ranks does not matter while the drop-in takes the call over, and matters again when it no longer does.
 #[test]
 fn an_algorithm_of_the_library_stands_where_the_other_layout_has_one_of_the_drop_in() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::rules::Choice;
+use crate::rules::{Choice, Nodes, Rules};
 
 const CHOICE: Choice = Choice {
     algorithm: 4,
@@ -101,7 +101,7 @@ fn what_the_library_takes_is_taken_kept_and_named() {
     let mut ours = Rules::default();
     ours.add(2, 64, (1024, 2047), CHOICE);
     ours.add(7, 3, (0, 9), CHOICE);
-    let merged = others.under(&ours).unwrap();
+    let merged = others.under(&ours.into()).unwrap();
     let standard: Json = serde_json::from_str(&merged).unwrap();
     for (ranks, on, bytes, expected) in [
         (64, On::OneNode, 1024, Some(json!(4))),
@@ -303,19 +303,23 @@ proptest! {
     #[test]
     fn ours_hold_first_and_theirs_wherever_ours_say_nothing(
         theirs in files(),
-        ours in prop::collection::vec((prop_oneof![Just(2_u64), Just(7)], 1_u64..12, 0_u64..20, 0_u64..4), 0..4),
+        ours in prop::collection::vec(
+            (prop_oneof![Just(2_u64), Just(7)], 1_u64..12, 0_u64..20, 0_u64..4, prop::sample::subsequence(&Nodes::ANY, 1..=2)),
+            0..4,
+        ),
     ) {
-        let mut rules = Rules::default();
-        for (collective, ranks, low, algorithm) in ours {
-            rules.add(collective, ranks, (low, low + 9), Choice { algorithm, ..CHOICE });
+        let mut rules = ByNodes::default();
+        for (collective, ranks, low, algorithm, nodes) in ours {
+            rules.add_between(&nodes, collective, (ranks, ranks), (low, low + 9), Choice { algorithm, ..CHOICE });
         }
         let others = read(&theirs).unwrap();
         let merged: Json = serde_json::from_str(&others.under(&rules).unwrap()).unwrap();
         let theirs: Json = serde_json::from_str(&theirs).unwrap();
         for (id, collective) in [(2, "allreduce"), (7, "bcast")] {
             for (ranks, on) in (1_i64..14).flat_map(|ranks| EVERYWHERE.map(|on| (ranks, on))) {
+                let nodes = if on == On::OneNode { Nodes::One } else { Nodes::Several };
                 for bytes in (0..32).chain([1 << 40]) {
-                    let expected = match rules.lookup(id, ranks.unsigned_abs(), bytes).algorithm {
+                    let expected = match rules.of(nodes).lookup(id, ranks.unsigned_abs(), bytes).algorithm {
                         0 => chosen(&theirs, collective, ranks, on, bytes),
                         own => Some(json!(own)),
                     };
