@@ -8,11 +8,11 @@
 //!    they are predicted is at least as wide as the layout's own; if neither does, the nearest layout that does. A layout whose number of ranks
 //!    is no power of two needs a witness of that kind as well, the nearest one;
 //! 3. the choice is, measured, no slower than the default by more than the floor on any neighbour or witness, and faster by more than the floor on
-//!    one of them.
+//!    one of them. Where it was measured on any with a single rank a node, or with several, as the layout has, those of the other kind do not count.
 
 use kilter_model::layout::Layout;
 
-use crate::between::{inner, is_odd, neighbours, octaves};
+use crate::between::{inner, is_odd, is_single, neighbours, octaves};
 use crate::held_out::Trial;
 use crate::table::Table;
 use crate::{Status, Why};
@@ -64,6 +64,12 @@ fn confirmed(
     let compared: Vec<(Layout, f64)> = nearby
         .iter()
         .filter_map(|at| Some((*at, table.over_default(*at, bytes, choice)?)))
+        .collect();
+    let is_alike = |at: Layout| is_single(at) == is_single(layout);
+    let has_alike = compared.iter().any(|(at, _)| is_alike(*at));
+    let compared: Vec<(Layout, f64)> = compared
+        .into_iter()
+        .filter(|(at, _)| !has_alike || is_alike(*at))
         .collect();
     if let Some((at, _)) = compared.iter().find(|(_, slower)| *slower > floor) {
         return Err(Why::SlowerNearby {
