@@ -28,7 +28,11 @@ pub(crate) fn guesses(table: &Table, fitted: &dyn Fitted, layout: Layout, bytes:
         let can = |implementation: &Implementation| runs_on(implementation, layout);
         table.implementations.get(guess.implementation).is_some_and(can) && ran(guess.implementation)
     });
-    guesses
+    // Without the default there is nothing to be compared with.
+    let has_default = guesses
+        .iter()
+        .any(|guess| Some(guess.implementation) == table.default());
+    if has_default { guesses } else { Vec::new() }
 }
 
 /// True if nothing that is known of an implementation forbids the layout.

@@ -29,12 +29,10 @@ impl Decision {
     }
 }
 
-/// Share of its deviation that is added to each logarithm before implementations are ranked.
-const CAUTION: f64 = 0.5;
 /// Floors by which an implementation may be slower than the best one and still stand in for it.
 const STAND_IN: f64 = 2.0;
 
-/// Ranks implementations by the time that each does not exceed with seven chances of ten: of many, the one that seems fastest is often one whose
+/// Ranks implementations by the time that each does not exceed with five chances of six: of many, the one that seems fastest is often one whose
 /// error is large. Those that are slower than the first one by more than twice the `floor` are none: if no other is confirmed, the default is as good
 /// a guess.
 ///
@@ -43,15 +41,19 @@ const STAND_IN: f64 = 2.0;
 pub(crate) fn decide(guesses: &[Guess], default: usize, floor: f64) -> Decision {
     let mut sorted = guesses.to_vec();
     let ties = |a: &Guess, b: &Guess| a.implementation.cmp(&b.implementation);
-    let careful = |guess: &Guess| guess.log + CAUTION * guess.deviation;
+    let careful = |guess: &Guess| guess.log + guess.deviation;
     sorted.sort_by(|a, b| careful(a).total_cmp(&careful(b)).then(ties(a, b)));
     let own = sorted.iter().position(|guess| guess.implementation == default);
     let worth = own.map(|own| sorted[own].log - (1.0 + floor / 2.0).ln());
     let before = sorted[..own.unwrap_or(sorted.len())].iter();
     let worthwhile = before.filter(|guess| worth.is_none_or(|worth| guess.log <= worth));
     let worthwhile: Vec<&Guess> = worthwhile.collect();
-    let most = worthwhile.first().map(|first| first.log + (1.0 + STAND_IN * floor).ln());
-    let near = worthwhile.iter().filter(|guess| most.is_some_and(|most| guess.log <= most));
+    let most = worthwhile
+        .first()
+        .map(|first| first.log + (1.0 + STAND_IN * floor).ln());
+    let near = worthwhile
+        .iter()
+        .filter(|guess| most.is_some_and(|most| guess.log <= most));
     let worthwhile = near.map(|guess| guess.implementation).collect();
     sorted.sort_by(|a, b| a.log.total_cmp(&b.log).then(ties(a, b)));
     Decision {

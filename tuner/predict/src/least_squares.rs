@@ -97,7 +97,10 @@ mod tests {
         });
         let rows: Vec<(Vec<f64>, f64)> = rows.collect();
         let (plain, robust) = (prices(&rows)[0] / 2e-6, robust_prices(&rows)[0] / 2e-6);
-        assert!((robust - 1.0).abs() < 0.03 && (plain - 1.0).abs() > 0.05, "{robust} {plain}");
+        assert!(
+            (robust - 1.0).abs() < 0.03 && (plain - 1.0).abs() > 0.05,
+            "{robust} {plain}"
+        );
     }
 
     #[test]

@@ -101,8 +101,15 @@ fn schedules_of_rows_are_timed_on_layouts_that_were_not_measured_and_stand_for_t
     };
     let map = predict(&observations, &layouts("8x1,24x1,40x1,56x1"), &rules).unwrap();
     for cell in &map.cells {
-        for estimate in cell.candidates.iter().filter(|estimate| estimate.implementation != Implementation::Default) {
-            let name = names.iter().find(|name| implementation(name) == estimate.implementation).unwrap();
+        for estimate in cell
+            .candidates
+            .iter()
+            .filter(|estimate| estimate.implementation != Implementation::Default)
+        {
+            let name = names
+                .iter()
+                .find(|name| implementation(name) == estimate.implementation)
+                .unwrap();
             let truth = rows_on_a_network(name, cell.layout, cell.call.bytes).unwrap();
             let error = (estimate.seconds / truth).ln().abs();
             assert!(error < 0.03, "{name} on {}: {error}", cell.layout);
@@ -111,7 +118,10 @@ fn schedules_of_rows_are_timed_on_layouts_that_were_not_measured_and_stand_for_t
     }
     // Small messages: linear on few ranks, in rounds on many, though nothing was measured near the crossing.
     let is_linear = |layout| cell(&map, layout, 1024).choice != implementation("bcast.binomial");
-    assert_eq!(["8x1", "24x1", "40x1", "56x1"].map(is_linear), [true, true, true, false]);
+    assert_eq!(
+        ["8x1", "24x1", "40x1", "56x1"].map(is_linear),
+        [true, true, true, false]
+    );
 }
 
 /// The fastest on a layout, by the script.
@@ -315,7 +325,8 @@ fn no_model_loses_much_less_than_the_one_that_is_taken() {
             .1
             .unwrap()
     };
-    assert_eq!(chosen.regrets.len(), Kind::ALL.len());
+    // All but the simulation: no row of the registry was measured.
+    assert_eq!(chosen.regrets.len(), Kind::ALL.len() - 1);
     assert!(
         Kind::ALL.iter().all(|kind| of(chosen.model) <= of(*kind) + 0.05),
         "{chosen:?}"

@@ -65,7 +65,10 @@ fn measured_first(all: &[Observation], free: &[Layout], count: usize) -> Vec<Lay
 
 /// Every choice of known layouts: that one was good could be luck.
 fn every_choice(all: &[Observation], truth: &Truth<'_>, layouts: &[Layout], free: &[Layout]) {
-    println!("\nAll choices of {KNOWN} known layouts among {}, the others predicted:\n", names(free));
+    println!(
+        "\nAll choices of {KNOWN} known layouts among {}, the others predicted:\n",
+        names(free)
+    );
     println!(" known                     within 5 %   slower than the default by more   naive: within 5 %   slower");
     let mut spread = Spread::default();
     for known in choices(free, KNOWN) {
@@ -103,11 +106,15 @@ impl Spread {
     }
 
     fn print(&mut self) {
-        println!("\n over all choices                             least   median     most within 5 %   slower than the default by more\n");
+        println!(
+            "\n over all choices                             least   median     most within 5 %   slower than the default by more\n"
+        );
         for (name, scores) in &mut self.0 {
             scores.sort_by(|a, b| a.within().total_cmp(&b.within()));
             let share = |at: usize| scores[at].within() * 100.0;
-            let (slower, cells) = scores.iter().fold((0, 0), |(slower, cells), score| (slower + score.slower, cells + score.cells));
+            let (slower, cells) = scores.iter().fold((0, 0), |(slower, cells), score| {
+                (slower + score.slower, cells + score.cells)
+            });
             println!(
                 " {name:42} {:6.1} % {:6.1} % {:6.1} % {:20} of {cells}",
                 share(0),

@@ -58,6 +58,11 @@ impl Kind {
         }
     }
 
+    /// True if it can say anything: schedules are known of rows of the registry alone.
+    pub(crate) fn applies(self, table: &Table) -> bool {
+        self != Kind::Simulated || table.rows.iter().any(Option::is_some)
+    }
+
     pub(crate) fn fit(self, table: &Table) -> Box<dyn Fitted> {
         match self {
             Kind::Cost => cost::fit(table),

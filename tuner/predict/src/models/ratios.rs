@@ -22,10 +22,7 @@ pub(super) fn fit(table: &Table) -> Box<dyn Fitted> {
 struct Ratios(Table);
 
 fn distance(one: Layout, other: Layout) -> f64 {
-    let kinds = [
-        is_odd(one) != is_odd(other),
-        is_single(one) != is_single(other),
-    ];
+    let kinds = [is_odd(one) != is_odd(other), is_single(one) != is_single(other)];
     octaves(one, other) + kinds.into_iter().filter(|differs| *differs).count() as f64
 }
 

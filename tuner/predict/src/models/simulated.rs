@@ -16,6 +16,8 @@ use crate::table::Table;
 
 /// Weight of other volumes where a row is looked for that is like an implementation at one volume.
 const OTHER_VOLUMES: f64 = 0.1;
+/// Deviation of an implementation that is no row itself: a library may switch algorithms between the layouts where it was measured, or beyond them.
+const STAND_IN_DEVIATION: f64 = 0.1;
 /// Difference that counts, as a logarithm, where one of both was not measured.
 const NOT_MEASURED: f64 = 0.3;
 
@@ -41,6 +43,8 @@ struct Fit {
     implementation: usize,
     /// The row at each volume.
     rows: Vec<(u64, usize)>,
+    /// Deviation beside that of the residuals.
+    deviation: f64,
     residuals: Residuals,
 }
 
@@ -51,7 +55,8 @@ fn terms(counts: &Counts) -> Vec<f64> {
 
 /// Prices that explain the times of all rows best.
 fn prices(table: &Table) -> Vec<f64> {
-    let rows = (0..table.implementations.len()).filter_map(|implementation| Some((implementation, table.rows[implementation]?)));
+    let rows = (0..table.implementations.len())
+        .filter_map(|implementation| Some((implementation, table.rows[implementation]?)));
     let seen = rows.flat_map(|(implementation, row)| {
         let points = table.points(implementation).into_iter();
         points.filter_map(move |point| {
@@ -88,7 +93,7 @@ impl Fitted for Simulated {
             Some(Guess {
                 implementation: fit.implementation,
                 log: log_of(fit.row(bytes)?)? + residual,
-                deviation,
+                deviation: deviation.hypot(fit.deviation),
             })
         });
         guesses.collect()
@@ -103,6 +108,11 @@ impl Fit {
         let mut fit = Fit {
             implementation,
             rows: rows.collect(),
+            deviation: if table.rows[implementation].is_some() {
+                0.0
+            } else {
+                STAND_IN_DEVIATION
+            },
             residuals: Residuals::of(&[], 0),
         };
         let points = table.points(implementation);

@@ -105,7 +105,11 @@ pub(super) fn path(steps: &[Vec<Step>], nodes: &Nodes, prices: &Counts) -> Optio
     while let Some(Reverse((_, rank))) = run.ready.pop() {
         run.go_on(rank);
     }
-    let is_done = run.steps.iter().zip(&run.next).all(|(steps, next)| steps.len() == *next);
+    let is_done = run
+        .steps
+        .iter()
+        .zip(&run.next)
+        .all(|(steps, next)| steps.len() == *next);
     let last = run.now.into_iter().reduce(Moment::or_later);
     last.filter(|_| is_done).map(|last| last.counts)
 }
@@ -144,7 +148,9 @@ impl Run<'_> {
         self.now[from] = self.now[from].and(OVERHEAD, 1.0, prices);
         let start = self.now[from].or_later(self.out[source]);
         self.out[source] = start.and(BYTES.of(is_across), bytes, prices);
-        let begin = start.and(LATENCY.of(is_across), 1.0, prices).or_later(self.into[target]);
+        let begin = start
+            .and(LATENCY.of(is_across), 1.0, prices)
+            .or_later(self.into[target]);
         let arrival = begin.and(BYTES.of(is_across), bytes, prices);
         self.into[target] = arrival;
         let all = self.arrivals[to].entry(from).or_default();
@@ -172,13 +178,21 @@ mod tests {
             vec![RECEIVE(0, 0), Step::Combine { bytes: 100 }, SEND(2, 50)],
             vec![RECEIVE(1, 0)],
         ];
-        assert_eq!(path(&steps, &nodes, &USUAL).unwrap(), [4.0, 1.0, 1.0, 50.0, 100.0, 100.0]);
+        assert_eq!(
+            path(&steps, &nodes, &USUAL).unwrap(),
+            [4.0, 1.0, 1.0, 50.0, 100.0, 100.0]
+        );
     }
 
     #[test]
     fn ranks_of_a_node_share_its_link() {
         let bytes = 1 << 20;
-        let steps = [vec![SEND(2, bytes)], vec![SEND(3, bytes)], vec![RECEIVE(0, 0)], vec![RECEIVE(1, 0)]];
+        let steps = [
+            vec![SEND(2, bytes)],
+            vec![SEND(3, bytes)],
+            vec![RECEIVE(0, 0)],
+            vec![RECEIVE(1, 0)],
+        ];
         let sent = |names: [usize; 4]| path(&steps, &Nodes::new(&names), &USUAL).unwrap()[BYTES.across];
         assert_eq!(sent([0, 0, 1, 1]), 2.0 * bytes as f64);
         assert_eq!(sent([0, 0, 1, 2]), 2.0 * bytes as f64, "the link of the senders");

@@ -34,7 +34,10 @@ pub(super) fn record(row: &Algorithm, parameters: &[u64], nodes: &Arc<Nodes>, by
     } else {
         n_bytes
     };
-    let is_bcast = matches!((collective.input(), collective.output()), (Shape::AtRoot, Shape::Everywhere));
+    let is_bcast = matches!(
+        (collective.input(), collective.output()),
+        (Shape::AtRoot, Shape::Everywhere)
+    );
     let given = vec![0; n_bytes];
     let mut taken = vec![0; n_bytes];
     let mut arena = Arena::default();
@@ -171,7 +174,12 @@ mod tests {
 
     fn recorded(id: &str, ranks: usize, bytes: u64) -> Option<Vec<Vec<Step>>> {
         let row = registry::find(id).unwrap();
-        record(row, &row.default_parameters(), &Arc::new(Nodes::each_alone(ranks)), bytes)
+        record(
+            row,
+            &row.default_parameters(),
+            &Arc::new(Nodes::each_alone(ranks)),
+            bytes,
+        )
     }
 
     #[test]
