@@ -18,6 +18,11 @@ pub(crate) fn is_odd(layout: Layout) -> bool {
     !layout.ranks().is_power_of_two()
 }
 
+/// True if nodes have a single rank each: all messages cross the network, and no rank shares a link.
+pub(crate) fn is_single(layout: Layout) -> bool {
+    layout.per_node == 1
+}
+
 /// The two of `layouts` between which a layout lies most closely; it is neither of them.
 pub(crate) fn neighbours(layout: Layout, layouts: &[Layout]) -> Option<(Layout, Layout)> {
     let others = || layouts.iter().copied().filter(move |other| *other != layout);

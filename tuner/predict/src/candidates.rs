@@ -5,7 +5,7 @@ use kilter_model::deployment::Selection;
 use kilter_model::layout::Layout;
 
 use crate::Implementation;
-use crate::between::is_odd;
+use crate::between::{is_odd, is_single};
 use crate::models::{Fitted, Guess};
 use crate::table::Table;
 
@@ -15,7 +15,7 @@ use crate::table::Table;
 /// measured, an implementation that did not run on one of them is left out.
 pub(crate) fn guesses(table: &Table, fitted: &dyn Fitted, layout: Layout, bytes: u64) -> Vec<Guess> {
     let known = table.compared(bytes);
-    let kinds: [fn(Layout) -> bool; 2] = [is_odd, |layout| layout.per_node == 1];
+    let kinds: [fn(Layout) -> bool; 2] = [is_odd, is_single];
     let ran = |implementation: usize| {
         kinds.iter().all(|kind| {
             let mut alike = known.iter().filter(|other| kind(**other) == kind(layout)).peekable();
@@ -28,7 +28,11 @@ pub(crate) fn guesses(table: &Table, fitted: &dyn Fitted, layout: Layout, bytes:
         let can = |implementation: &Implementation| runs_on(implementation, layout);
         table.implementations.get(guess.implementation).is_some_and(can) && ran(guess.implementation)
     });
-    guesses
+    // Without the default there is nothing to be compared with.
+    let has_default = guesses
+        .iter()
+        .any(|guess| Some(guess.implementation) == table.default());
+    if has_default { guesses } else { Vec::new() }
 }
 
 /// True if nothing that is known of an implementation forbids the layout.

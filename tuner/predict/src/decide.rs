@@ -29,8 +29,12 @@ impl Decision {
     }
 }
 
+/// Floors by which an implementation may be slower than the best one and still stand in for it.
+const STAND_IN: f64 = 2.0;
+
 /// Ranks implementations by the time that each does not exceed with five chances of six: of many, the one that seems fastest is often one whose
-/// error is large.
+/// error is large. Those that are slower than the first one by more than twice the `floor` are none: if no other is confirmed, the default is as good
+/// a guess.
 ///
 /// The default stays if it is predicted to be slower by less than half of `floor`: an error of the other half then still leaves it within the floor,
 /// and nothing is deployed for a difference that is none.
@@ -43,7 +47,14 @@ pub(crate) fn decide(guesses: &[Guess], default: usize, floor: f64) -> Decision 
     let worth = own.map(|own| sorted[own].log - (1.0 + floor / 2.0).ln());
     let before = sorted[..own.unwrap_or(sorted.len())].iter();
     let worthwhile = before.filter(|guess| worth.is_none_or(|worth| guess.log <= worth));
-    let worthwhile = worthwhile.map(|guess| guess.implementation).collect();
+    let worthwhile: Vec<&Guess> = worthwhile.collect();
+    let most = worthwhile
+        .first()
+        .map(|first| first.log + (1.0 + STAND_IN * floor).ln());
+    let near = worthwhile
+        .iter()
+        .filter(|guess| most.is_some_and(|most| guess.log <= most));
+    let worthwhile = near.map(|guess| guess.implementation).collect();
     sorted.sort_by(|a, b| a.log.total_cmp(&b.log).then(ties(a, b)));
     Decision {
         worthwhile,
@@ -89,7 +100,7 @@ mod tests {
             0,
             0.05,
         );
-        assert_eq!((decision.choice(0), &decision.worthwhile[..]), (1, &[1, 2][..]));
+        assert_eq!((decision.choice(0), &decision.worthwhile[..]), (1, &[1][..]));
         assert_eq!(decision.regret(1), Some(0.0));
         assert!((decision.regret(0).unwrap() - 1.0).abs() < 1e-9 && (decision.regret(2).unwrap() - 0.2).abs() < 1e-9);
         assert_eq!(decision.regret(3), None);

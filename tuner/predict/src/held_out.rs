@@ -5,7 +5,7 @@ use kilter_model::layout::Layout;
 use crate::between::inner;
 use crate::candidates;
 use crate::decide::decide;
-use crate::models::Kind;
+use crate::models::{Guess, Kind};
 use crate::table::Table;
 
 /// A measured call that was predicted without its layout.
@@ -17,6 +17,17 @@ pub(crate) struct Trial {
     pub(crate) choice: usize,
     /// Its measured time over the best one's, less 1; `None` if it was not measured there.
     pub(crate) regret: Option<f64>,
+    /// Predicted times of all implementations.
+    pub(crate) guesses: Vec<Guess>,
+}
+
+impl Trial {
+    /// True if the prediction, which did not know the layout, said that an implementation loses more than the floor there against its choice.
+    pub(crate) fn foretold(&self, implementation: usize, floor: f64) -> bool {
+        let of = |implementation: usize| self.guesses.iter().find(|guess| guess.implementation == implementation);
+        let both = of(implementation).zip(of(self.choice));
+        both.is_some_and(|(own, chosen)| own.log - chosen.log > floor.ln_1p())
+    }
 }
 
 /// Regret of a choice that did not run where it was chosen, and the most that any is counted with.
@@ -45,6 +56,7 @@ pub(crate) fn trials(table: &Table, model: Kind, floor: f64) -> Vec<Trial> {
                 bytes,
                 choice,
                 regret,
+                guesses,
             });
         }
     }
@@ -70,6 +82,7 @@ pub(crate) struct Tried {
 pub(crate) fn best(table: &Table, models: &[Kind], floor: f64) -> Option<Tried> {
     let tried: Vec<(Kind, Vec<Trial>)> = models
         .iter()
+        .filter(|model| model.applies(table))
         .map(|model| (*model, trials(table, *model, floor)))
         .collect();
     let regrets = tried

@@ -18,6 +18,7 @@ mod next;
 mod observation;
 mod predictor;
 mod proof;
+mod schedules;
 mod table;
 mod terms;
 

@@ -1,5 +1,7 @@
 //! The layout to measure next.
 
+use std::cmp::Reverse;
+
 use kilter_model::layout::Layout;
 
 use crate::predictor::Predictor;
@@ -11,13 +13,14 @@ pub struct Next {
     /// The layout.
     pub layout: Layout,
     /// Expected loss of what would be deployed there without measuring it, as a share of the optimum's time: the mean over calls. Infinite for
-    /// the smallest and the largest layout, between which all others are predicted.
+    /// ends, between which all others are predicted.
     pub regret: f64,
 }
 
 /// The layout among `allowed` whose decisions are least certain; those that were measured are left out. `None` if all were.
 ///
-/// The largest and the smallest of them come first. Of layouts that lose the same, the one with fewer ranks is taken, which costs less.
+/// Ends come first: the largest and the smallest of them, and of those with the fewest ranks on each node the one with the most nodes, since nodes
+/// with a single rank are of their own kind. Of layouts that lose the same, the one with fewer ranks is taken, which costs less.
 pub fn next_layout(
     observations: &[Observation],
     allowed: &[Layout],
@@ -26,10 +29,15 @@ pub fn next_layout(
     let is_measured = |layout: &Layout| observations.iter().any(|seen| seen.layout == *layout);
     let open: Vec<Layout> = allowed.iter().copied().filter(|layout| !is_measured(layout)).collect();
     let by_ranks = |layout: &&Layout| (layout.ranks(), layout.nodes);
-    let corners = [allowed.iter().max_by_key(by_ranks), allowed.iter().min_by_key(by_ranks)];
-    if let Some(corner) = corners.into_iter().flatten().find(|corner| open.contains(corner)) {
+    let by_nodes = |layout: &&Layout| (Reverse(layout.per_node), layout.nodes);
+    let ends = [
+        allowed.iter().max_by_key(by_ranks),
+        allowed.iter().min_by_key(by_ranks),
+        allowed.iter().max_by_key(by_nodes),
+    ];
+    if let Some(end) = ends.into_iter().flatten().find(|end| open.contains(end)) {
         return Ok(Some(Next {
-            layout: *corner,
+            layout: *end,
             regret: f64::INFINITY,
         }));
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use kilter_algorithms::Collective;
 use kilter_model::layout::Layout;
 
-use crate::terms::Terms;
+use crate::schedules::Timed;
+use crate::terms::{Terms, own_row};
 use crate::{BadObservation, Call, Implementation, Observation};
 
 /// A measured time of an implementation.
@@ -28,8 +29,29 @@ pub(crate) struct Table {
     pub(crate) implementations: Vec<Implementation>,
     /// Counts of the implementations' schedules where anything was measured.
     pub(crate) terms: Arc<Terms>,
-    /// By layout, bytes, and index of the implementation.
-    times: BTreeMap<(Layout, u64, usize), Point>,
+    /// Critical paths of the implementations that are rows of the registry.
+    pub(crate) timed: Arc<Timed>,
+    /// The row that each implementation is in `timed`.
+    pub(crate) rows: Vec<Option<usize>>,
+    times: Times,
+}
+
+/// By layout, bytes, and index of the implementation.
+type Times = BTreeMap<(Layout, u64, usize), Point>;
+
+/// The rows of the registry among implementations with their critical paths, and which of them each implementation is.
+fn timed(implementations: &[Implementation], times: &Times) -> (Timed, Vec<Option<usize>>) {
+    let mut rows = Vec::new();
+    let own = implementations.iter().map(|implementation| {
+        rows.push(own_row(implementation)?);
+        Some(rows.len() - 1)
+    });
+    let own: Vec<Option<usize>> = own.collect();
+    let seen = times.iter().filter_map(|((layout, bytes, implementation), point)| {
+        Some((own[*implementation]?, *layout, *bytes, point.log.exp()))
+    });
+    let seen: Vec<(usize, Layout, u64, f64)> = seen.collect();
+    (Timed::of(rows, &seen), own)
 }
 
 impl Table {
@@ -86,10 +108,13 @@ impl Table {
         }
         let places: BTreeSet<(Layout, u64)> = times.keys().map(|(layout, bytes, _)| (*layout, *bytes)).collect();
         let terms = Arc::new(Terms::of(collective, &implementations, &places));
+        let (timed, rows) = timed(&implementations, &times);
         Ok(Table {
             collective,
             implementations,
             terms,
+            timed: Arc::new(timed),
+            rows,
             times,
         })
     }

@@ -9,6 +9,7 @@ use kilter_model::deployment::Selection;
 use kilter_model::layout::Layout;
 
 use crate::Implementation;
+use crate::schedules::placed;
 
 /// Counts that an implementation may have.
 #[derive(Debug, Clone)]
@@ -78,7 +79,7 @@ impl Terms {
 }
 
 /// The row and values of an implementation that is one of the registry's.
-fn own_row(implementation: &Implementation) -> Option<(&'static Algorithm, Vec<u64>)> {
+pub(crate) fn own_row(implementation: &Implementation) -> Option<(&'static Algorithm, Vec<u64>)> {
     let Implementation::Selected(Selection::Algorithm(id, values)) = implementation else {
         return None;
     };
@@ -94,9 +95,8 @@ struct Placed {
 
 impl Placed {
     fn of(layout: Layout) -> Placed {
-        let on: Vec<usize> = (0..layout.ranks()).map(|rank| rank / layout.per_node).collect();
         Placed {
-            all: Nodes::new(&on),
+            all: placed(layout),
             across: Nodes::each_alone(layout.nodes),
         }
     }

@@ -7,6 +7,7 @@ use crate::table::Table;
 mod cost;
 mod nearest;
 mod ratios;
+mod simulated;
 mod trees;
 
 /// Predicted time of an implementation.
@@ -29,6 +30,8 @@ pub(crate) trait Fitted {
 /// A way to predict times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
+    /// Recorded schedules, timed at prices that all of them share, with residuals.
+    Simulated,
     /// Ratios to the best time, averaged over near layouts.
     Ratios,
     /// Counts of messages and bytes at fitted prices, with residuals.
@@ -41,22 +44,29 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, those that ask for less first.
-    pub const ALL: &'static [Kind] = &[Kind::Ratios, Kind::Cost, Kind::Trees, Kind::Nearest];
+    pub const ALL: &'static [Kind] = &[Kind::Simulated, Kind::Ratios, Kind::Cost, Kind::Trees, Kind::Nearest];
 
     /// Name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Cost => "cost model",
+            Kind::Simulated => "simulated schedules",
             Kind::Ratios => "ratios of neighbours",
             Kind::Trees => "boosted trees",
             Kind::Nearest => "nearest smaller",
         }
     }
 
+    /// True if it can say anything: schedules are known of rows of the registry alone.
+    pub(crate) fn applies(self, table: &Table) -> bool {
+        self != Kind::Simulated || table.rows.iter().any(Option::is_some)
+    }
+
     pub(crate) fn fit(self, table: &Table) -> Box<dyn Fitted> {
         match self {
             Kind::Cost => cost::fit(table),
+            Kind::Simulated => simulated::fit(table),
             Kind::Ratios => ratios::fit(table),
             Kind::Trees => trees::fit(table),
             Kind::Nearest => nearest::fit(table),

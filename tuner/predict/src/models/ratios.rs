@@ -7,7 +7,7 @@
 use kilter_model::layout::Layout;
 
 use super::{Fitted, Guess};
-use crate::between::{is_odd, octaves};
+use crate::between::{is_odd, is_single, octaves};
 use crate::table::Table;
 
 /// A neighbour counts `e` times as much as one that is so many octaves further away.
@@ -22,10 +22,7 @@ pub(super) fn fit(table: &Table) -> Box<dyn Fitted> {
 struct Ratios(Table);
 
 fn distance(one: Layout, other: Layout) -> f64 {
-    let kinds = [
-        is_odd(one) != is_odd(other),
-        (one.per_node == 1) != (other.per_node == 1),
-    ];
+    let kinds = [is_odd(one) != is_odd(other), is_single(one) != is_single(other)];
     octaves(one, other) + kinds.into_iter().filter(|differs| *differs).count() as f64
 }
 
