@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use kilter_protocol::trace::WhenFull;
-use kilter_protocol::trace::record::{Call, Part};
+use kilter_protocol::trace::record::{Call, Part, Plain, Role};
 use kilter_protocol::trace::space::Stream;
 use mpi_sys::MPI_Status;
 
@@ -114,17 +114,48 @@ impl Local {
     /// Writes a call; false if there is no space.
     #[inline]
     pub(crate) fn call(&mut self, call: &Call) -> bool {
-        if call.end > self.next_reading {
-            self.next_reading = call.end + BETWEEN_READINGS;
-            let now = Moment::now();
-            self.trace.space.read_clocks(now.ticks(), now.nanoseconds());
+        self.first(call.end, |stream| stream.call(call))
+    }
+
+    /// Writes a call with its only part; false if there is no space.
+    #[inline(always)]
+    pub(crate) fn call_with(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
+        self.first(call.end, |stream| stream.call_with(call, role, part))
+    }
+
+    /// Writes what begins with a call that has ended now; false, and a lost call, if there is no space.
+    #[inline(always)]
+    fn first(&mut self, end: u64, write: impl Fn(&mut Stream) -> bool) -> bool {
+        if end > self.next_reading {
+            self.read_clocks(end);
         }
         self.asked = None;
-        let is_put = self.stream.as_mut().is_some_and(|stream| stream.call(call));
-        if is_put || (self.renew() && self.stream.as_mut().is_some_and(|stream| stream.call(call))) {
-            return true;
+        let is_put = self.written(write);
+        if !is_put {
+            self.trace.space.lose(1);
         }
-        self.trace.space.lose(1);
+        is_put
+    }
+
+    #[cold]
+    fn read_clocks(&mut self, end: u64) {
+        self.next_reading = end + BETWEEN_READINGS;
+        let now = Moment::now();
+        self.trace.space.read_clocks(now.ticks(), now.nanoseconds());
+    }
+
+    /// Writes into the segment, or into a new one. False if there is none; what does not fit into a new one does not exist.
+    #[inline(always)]
+    fn written(&mut self, write: impl Fn(&mut Stream) -> bool) -> bool {
+        // A loop, so that what is written has one place in the code, and its numbers stay in registers.
+        for _ in 0..2 {
+            if self.stream.as_mut().is_some_and(&write) {
+                return true;
+            }
+            if !self.renew() {
+                break;
+            }
+        }
         false
     }
 
@@ -136,12 +167,13 @@ impl Local {
 
     /// Writes a part of the latest call.
     #[inline]
+    pub(crate) fn plain(&mut self, role: Role, part: &Plain) {
+        self.written(|stream| stream.plain(role, part));
+    }
+
+    /// Writes a part of the latest call, with all that it has.
     pub(crate) fn part(&mut self, part: &Part) {
-        let is_put = self.stream.as_mut().is_some_and(|stream| stream.part(part));
-        if !is_put && self.renew() {
-            // One that does not fit into a new segment does not exist.
-            let _ = self.stream.as_mut().is_some_and(|stream| stream.part(part));
-        }
+        self.written(|stream| stream.part(part));
     }
 
     /// Takes a new segment; false if there is none.
