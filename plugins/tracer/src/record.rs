@@ -258,12 +258,14 @@ impl Begun {
                     if let Some(counts) = &tracer.counts
                         && function.kind() != functions::Kind::Other
                     {
+                        // Copies of its own leave those of the trace in registers, and the kind of the act known to the compiler.
+                        let (volume, act) = (call.volume, call.act);
                         count(
                             counts,
                             (function, state),
                             (self.site, self.ticks, end.wrapping_sub(self.ticks)),
-                            &call.volume,
-                            &call.act,
+                            &volume,
+                            &act,
                         );
                     }
                     if let Some(trace) = &tracer.trace {

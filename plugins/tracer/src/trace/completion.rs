@@ -14,11 +14,7 @@ use super::{Trace, operations};
 /// # Safety
 /// There are so many requests.
 #[inline]
-pub(crate) unsafe fn noted(
-    count: c_int,
-    requests: *const MPI_Request,
-    statuses: *mut MPI_Status,
-) -> *mut MPI_Status {
+pub(crate) unsafe fn noted(count: c_int, requests: *const MPI_Request, statuses: *mut MPI_Status) -> *mut MPI_Status {
     let Some(trace) = super::active().filter(|_| local::is_outermost()) else {
         return statuses;
     };

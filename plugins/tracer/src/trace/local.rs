@@ -114,27 +114,40 @@ impl Local {
     /// Writes a call; false if there is no space.
     #[inline]
     pub(crate) fn call(&mut self, call: &Call) -> bool {
-        self.first(call.end, |stream| stream.call(call))
+        self.begin(call.end);
+        let is_put = self.written(|stream| stream.call(call));
+        if !is_put {
+            self.trace.space.lose(1);
+        }
+        is_put
     }
 
     /// Writes a call with its only part; false if there is no space.
     #[inline(always)]
     pub(crate) fn call_with(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
-        self.first(call.end, |stream| stream.call_with(call, role, part))
+        self.begin(call.end);
+        // Not by `written`: the compiler would put the numbers into memory for its closure.
+        for _ in 0..2 {
+            if let Some(stream) = &mut self.stream
+                && stream.call_with(call, role, part)
+            {
+                return true;
+            }
+            if !self.renew() {
+                break;
+            }
+        }
+        self.trace.space.lose(1);
+        false
     }
 
-    /// Writes what begins with a call that has ended now; false, and a lost call, if there is no space.
+    /// Begins with a call that has ended now.
     #[inline(always)]
-    fn first(&mut self, end: u64, write: impl Fn(&mut Stream) -> bool) -> bool {
+    fn begin(&mut self, end: u64) {
         if end > self.next_reading {
             self.read_clocks(end);
         }
         self.asked = None;
-        let is_put = self.written(write);
-        if !is_put {
-            self.trace.space.lose(1);
-        }
-        is_put
     }
 
     #[cold]
@@ -145,18 +158,9 @@ impl Local {
     }
 
     /// Writes into the segment, or into a new one. False if there is none; what does not fit into a new one does not exist.
-    #[inline(always)]
     fn written(&mut self, write: impl Fn(&mut Stream) -> bool) -> bool {
-        // A loop, so that what is written has one place in the code, and its numbers stay in registers.
-        for _ in 0..2 {
-            if self.stream.as_mut().is_some_and(&write) {
-                return true;
-            }
-            if !self.renew() {
-                break;
-            }
-        }
-        false
+        let is_put = self.stream.as_mut().is_some_and(&write);
+        is_put || (self.renew() && self.stream.as_mut().is_some_and(write))
     }
 
     /// Adds a call that found nothing to the latest record, if that is of such calls.

@@ -19,8 +19,8 @@ use super::operations::{self, Pending};
 use super::payload::{Elements, describe};
 use super::{Trace, sites};
 use crate::communicator::State;
-use told::{part, place};
 use kilter_protocol::functions::Function;
+use told::{part, place};
 
 /// A call that has ended.
 pub(crate) struct Happened {
@@ -86,7 +86,7 @@ impl<'t> Recorder<'t> {
     }
 
     /// Writes the call, which has so many parts.
-    #[inline]
+    #[inline(always)]
     fn call(&mut self, parts: usize) -> bool {
         self.is_written = true;
         self.call.parts = parts as u32;
@@ -104,16 +104,6 @@ impl<'t> Recorder<'t> {
         self.local.call_with(&self.call, role, part)
     }
 
-    /// The same for a part with blocks, pieces or chunks.
-    #[inline(never)]
-    fn put_whole(&mut self, part: &Part) -> bool {
-        let is_put = self.is_written || self.call(1);
-        if is_put {
-            self.local.part(part);
-        }
-        is_put
-    }
-
     /// Writes a part with the payload in these elements; false if there is no space for the call.
     ///
     /// # Safety
@@ -126,10 +116,9 @@ impl<'t> Recorder<'t> {
         if is_plain {
             return self.put(role, &part);
         }
-        let whole = self.local.scratch.whole(role, &{ part });
-        let is_put = self.put_whole(&whole);
-        self.local.scratch.reuse(whole);
-        is_put
+        let mut call = self.call;
+        call.parts = 1;
+        put_whole(self.local, (!self.is_written).then_some(&call), role, &{ part })
     }
 
     /// A message that is sent, or begun to be.
@@ -355,4 +344,17 @@ impl<'t> Recorder<'t> {
             unsafe { self.add((request, false), (operations::Kind::Collective, operation), &side, None) };
         }
     }
+}
+
+/// Writes a part with blocks, pieces or chunks, which are in the thread's memory, after its call if it is the only one; false if there is no space for the
+/// call. What it takes are copies, so that those of short payloads stay in registers.
+#[inline(never)]
+fn put_whole(local: &mut Local, call: Option<&record::Call>, role: Role, part: &Plain) -> bool {
+    let whole = local.scratch.whole(role, part);
+    let is_put = call.is_none_or(|call| local.call(call));
+    if is_put {
+        local.part(&whole);
+    }
+    local.scratch.reuse(whole);
+    is_put
 }

@@ -60,7 +60,7 @@ impl Recorder<'_> {
     }
 
     /// A call that found nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn nothing(&mut self, asked: Option<(i32, i32)>) {
         self.call.polls = 1;
         if !self.local.poll(&self.call, asked) {

@@ -203,7 +203,11 @@ fn a_call_is_not_parted_from_its_only_part() {
     assert!(space.stream(1).unwrap().call_with(&one, Role::Send, &part));
     let trace = read(&bytes(words)).unwrap();
     assert_eq!(trace.threads[0].len(), written + 1);
-    assert!(trace.threads[0].iter().all(|event| event.lost_parts == 0 && event.parts.len() == 1));
+    assert!(
+        trace.threads[0]
+            .iter()
+            .all(|event| event.lost_parts == 0 && event.parts.len() == 1)
+    );
     assert_eq!(trace.orphans, 0);
 }
 
