@@ -40,6 +40,7 @@ fn main() -> std::process::ExitCode {
         tracer::beyond,
         tracer::by_hand,
         tracer::hpl,
+        tracer::perfetto,
         tracer::proof,
         tracer::trace,
         tracer::waiting,

@@ -177,10 +177,11 @@ pub fn statuses_ignore() -> *mut MPI_Status {
 }
 
 /// The standard's operators of reductions, whose handles never change their meaning.
+#[inline]
 #[must_use]
-pub fn predefined_ops() -> [MPI_Op; 12] {
+pub fn predefined_ops() -> &'static [MPI_Op; 12] {
     // SAFETY: a constant of `constants.c`, initialised before any Rust code runs.
-    unsafe { kilter_predefined_ops }
+    unsafe { &kilter_predefined_ops }
 }
 
 /// `MPI_T_ENUM_NULL`.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use kilter_mpi::{MPI_Datatype, constants, envelope, handle};
+use kilter_mpi::{MPI_Datatype, constants, envelope, handle, layout};
 use kilter_protocol::trace::record::{self, OPERATORS};
 
 const INTEGER: u8 = 2;
@@ -19,6 +19,24 @@ pub(crate) fn class_name(class: u8) -> Option<&'static str> {
 pub(crate) struct Element {
     pub(crate) bytes: u64,
     pub(crate) class: u8,
+    /// True for a predefined type whose elements lie in memory as in a message. Others may do so, too.
+    pub(crate) is_plain: bool,
+}
+
+impl Element {
+    /// In a word: size in bytes times 32, class, and the bit of a plain one. Not 0, since no class is.
+    fn bits(self) -> u64 {
+        self.bytes << 5 | u64::from(self.class & 15) << 1 | u64::from(self.is_plain)
+    }
+
+    #[inline]
+    fn of_bits(bits: u64) -> Element {
+        Element {
+            bytes: bits >> 5,
+            class: (bits >> 1) as u8 & 15,
+            is_plain: bits & 1 != 0,
+        }
+    }
 }
 
 const PLACE_BITS: u32 = 7;
@@ -26,7 +44,7 @@ const PLACE_BITS: u32 = 7;
 struct Place {
     /// The handle's bits and 1; 0 while the place is free.
     handle: AtomicUsize,
-    /// Size in bytes times 16, and the class; 0 until it is known.
+    /// [`Element::bits`]; 0 until it is known.
     element: AtomicU64,
 }
 
@@ -49,10 +67,7 @@ pub(crate) unsafe fn element(datatype: MPI_Datatype) -> Element {
     if place.handle.load(Ordering::Acquire) == bits.wrapping_add(1) {
         let known = place.element.load(Ordering::Relaxed);
         if known != 0 {
-            return Element {
-                bytes: known >> 4,
-                class: known as u8 & 15,
-            };
+            return Element::of_bits(known);
         }
     }
     // SAFETY: by this function's contract.
@@ -71,9 +86,17 @@ unsafe fn ask(datatype: MPI_Datatype, place: &Place) -> Element {
     };
     let bytes = u64::try_from(bytes).unwrap_or(0);
     if !is_named {
-        return Element { bytes, class: DERIVED };
+        return Element {
+            bytes,
+            class: DERIVED,
+            is_plain: false,
+        };
     }
-    let class = class_of(&name(datatype));
+    let element = Element {
+        bytes,
+        class: class_of(&name(datatype)),
+        is_plain: layout::is_stream(datatype).unwrap_or(false),
+    };
     if place
         .handle
         .compare_exchange(
@@ -84,9 +107,9 @@ unsafe fn ask(datatype: MPI_Datatype, place: &Place) -> Element {
         )
         .is_ok()
     {
-        place.element.store(bytes << 4 | u64::from(class), Ordering::Release);
+        place.element.store(element.bits(), Ordering::Release);
     }
-    Element { bytes, class }
+    element
 }
 
 /// Name of a predefined type; empty if the library has none.
@@ -129,8 +152,7 @@ const USER: u8 = OPERATORS.len() as u8;
 /// Number of an operator: 1 to 12 for the standard's, whose names are in the order of [`constants::predefined_ops`], 13 for the program's own.
 #[inline]
 pub(crate) fn operator(op: kilter_mpi::MPI_Op) -> u8 {
-    let all = constants::predefined_ops();
-    let number = all.iter().position(|known| *known == op);
+    let number = constants::predefined_ops().iter().position(|known| *known == op);
     number.map_or(USER, |number| number as u8 + 1)
 }
 
@@ -142,6 +164,19 @@ pub(crate) fn operator_name(number: u8) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_element_is_a_word() {
+        for bytes in [0, 1, 16, 1 << 40] {
+            for class in 1..=DERIVED {
+                for is_plain in [false, true] {
+                    let element = Element { bytes, class, is_plain };
+                    assert_ne!(element.bits(), 0);
+                    assert_eq!(Element::of_bits(element.bits()), element);
+                }
+            }
+        }
+    }
 
     #[test]
     fn classes_follow_from_names() {

@@ -88,17 +88,19 @@ impl Members {
     /// World rank of a member; `None` if there is no such member, or if it is outside of the world.
     #[inline]
     pub(crate) fn world_rank(&self, member: u32) -> Option<u32> {
-        let at = self.parts.partition_point(|part| part.before <= member);
-        let part = self.parts.get(at.checked_sub(1)?)?;
+        let part = match &*self.parts {
+            // Most groups are regular.
+            [only] => only,
+            parts => {
+                let at = parts.partition_point(|part| part.before <= member);
+                parts.get(at.checked_sub(1)?)?
+            }
+        };
         let within = member - part.before;
         if within >= part.count {
             return None;
         }
-        u32::try_from(
-            part.first
-                .checked_add(part.step.checked_mul(i32::try_from(within).ok()?)?)?,
-        )
-        .ok()
+        u32::try_from(i64::from(part.first) + i64::from(part.step) * i64::from(within)).ok()
     }
 
     /// Bytes of memory.

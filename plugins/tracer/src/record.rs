@@ -22,7 +22,7 @@ use crate::table::Ended;
 use crate::thread;
 use crate::trace::act::{Act, Done, Kind, Side, known};
 use crate::trace::event;
-use crate::trace::recorder::Happened;
+use crate::trace::recorder::{Happened, Passed};
 use kilter_protocol::functions::{self, Function};
 
 /// Data of a call.
@@ -258,34 +258,36 @@ impl Begun {
                     if let Some(counts) = &tracer.counts
                         && function.kind() != functions::Kind::Other
                     {
+                        // Copies of its own leave those of the trace in registers, and the kind of the act known to the compiler.
+                        let (volume, act) = (call.volume, call.act);
                         count(
                             counts,
                             (function, state),
                             (self.site, self.ticks, end.wrapping_sub(self.ticks)),
-                            &call.volume,
-                            &call.act,
+                            &volume,
+                            &act,
                         );
                     }
                     if let Some(trace) = &tracer.trace {
-                        let (bytes, class) = if function.is_collective() {
-                            amount(state, &call.volume)
-                        } else {
-                            (0, 0)
-                        };
                         let happened = Happened {
                             function,
                             state,
                             site: self.site,
                             begin: self.ticks,
                             end,
-                            bytes,
-                            class,
-                            operator: call.volume.op.map_or(0, datatype::operator),
-                            root: call.volume.root.map(|(root, _)| root),
                         };
-                        // A copy of its own leaves the rest of the call in registers where nothing is traced.
-                        let act = call.act;
-                        event::record(trace, &happened, &act);
+                        if function.is_collective() {
+                            let (bytes, class) = amount(state, &call.volume);
+                            let passed = Passed {
+                                bytes,
+                                class,
+                                operator: call.volume.op.map_or(0, datatype::operator),
+                                root: call.volume.root.map(|(root, _)| root),
+                            };
+                            event::collective(trace, &happened, &passed, call.act.request);
+                        } else {
+                            event::record(trace, &happened, &call.act);
+                        }
                     }
                 }
             } else {

@@ -11,7 +11,7 @@ use kilter_protocol::functions::Function;
 use kilter_protocol::trace::WhenFull;
 use kilter_protocol::trace::digest::digest;
 use kilter_protocol::trace::layout::{HEADER_BYTES, SEGMENT_BYTES};
-use kilter_protocol::trace::record::{Call, Definition, Part, Role};
+use kilter_protocol::trace::record::{Call, Definition, Part, Plain, Role};
 use kilter_protocol::trace::space::{Begin, Space, Stream};
 use kilter_tracing::matching::matches;
 use kilter_tracing::{counters, detectable, events, perfetto};
@@ -32,14 +32,24 @@ const AT: [usize; 1 + SEGMENTS] = [0, HEADER_BYTES, HEADER_BYTES + SEGMENT_BYTES
 
 /// A message's side.
 fn part(role: Role, operation: u64, peer: u32, payload: &[u8]) -> Part {
-    let mut part = Part::new(role);
-    (part.communicator, part.operation, part.tag) = (1, operation, 7);
-    (part.peer, part.world) = (peer.cast_signed(), peer.cast_signed());
-    (part.bytes, part.element_bytes, part.class) = (payload.len() as u64, 8, 3);
-    part.address = 0x1000 + 0x100 * u64::from(peer);
-    let digest = digest(payload, &mut part.chunks);
-    part.set(&digest);
-    part
+    let mut plain = Plain {
+        communicator: 1,
+        operation,
+        peer: peer.cast_signed(),
+        world: peer.cast_signed(),
+        tag: 7,
+        bytes: payload.len() as u64,
+        element_bytes: 8,
+        class: 3,
+        address: 0x1000 + 0x100 * u64::from(peer),
+        ..Plain::NONE
+    };
+    let mut chunks = Vec::new();
+    plain.set(&digest(payload, &mut chunks));
+    Part {
+        chunks,
+        ..Part::of_plain(role, &plain)
+    }
 }
 
 /// Broadcasts of rank 0, each a message to every other rank, and a collective after each.

@@ -7,7 +7,7 @@ use mpi_sys::{MPI_Request, MPI_Status};
 use super::prepared_without_counts;
 use crate::record::{Call, Data};
 use crate::trace::act::Done;
-use crate::trace::completion::{note, statuses as wanted};
+use crate::trace::completion::noted;
 
 type Requests = *mut MPI_Request;
 type Ints = *mut c_int;
@@ -15,27 +15,27 @@ type Statuses = *mut MPI_Status;
 
 prepared_without_counts! {
     Wait MPI_Wait PMPI_Wait (request: Requests, status: Statuses)
-        { note(1, request); let status = wanted(1, status); } =>
+        { let status = noted(1, request, status); } =>
         (Call::without_communicator(Data::Requests(1)).completes(Done::One(std::ptr::null()), status));
     Waitall MPI_Waitall PMPI_Waitall (count: c_int, requests: Requests, statuses: Statuses)
-        { note(count, requests); let statuses = wanted(count, statuses); } =>
+        { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::All(std::ptr::null()), statuses));
     Waitany MPI_Waitany PMPI_Waitany (count: c_int, requests: Requests, index: Ints, status: Statuses)
-        { note(count, requests); let status = wanted(1, status); } =>
+        { let status = noted(count, requests, status); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::Any(index, std::ptr::null()), status));
     Waitsome MPI_Waitsome PMPI_Waitsome (count: c_int, requests: Requests, done: Ints, indices: Ints, statuses: Statuses)
-        { note(count, requests); let statuses = wanted(count, statuses); } =>
+        { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::Some(done, indices), statuses));
     Test MPI_Test PMPI_Test (request: Requests, flag: Ints, status: Statuses)
-        { note(1, request); let status = wanted(1, status); } =>
+        { let status = noted(1, request, status); } =>
         (Call::without_communicator(Data::Requests(1)).completes(Done::One(flag), status));
     Testall MPI_Testall PMPI_Testall (count: c_int, requests: Requests, flag: Ints, statuses: Statuses)
-        { note(count, requests); let statuses = wanted(count, statuses); } =>
+        { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::All(flag), statuses));
     Testany MPI_Testany PMPI_Testany (count: c_int, requests: Requests, index: Ints, flag: Ints, status: Statuses)
-        { note(count, requests); let status = wanted(1, status); } =>
+        { let status = noted(count, requests, status); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::Any(index, flag), status));
     Testsome MPI_Testsome PMPI_Testsome (count: c_int, requests: Requests, done: Ints, indices: Ints, statuses: Statuses)
-        { note(count, requests); let statuses = wanted(count, statuses); } =>
+        { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::Some(done, indices), statuses));
 }

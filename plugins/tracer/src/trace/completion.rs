@@ -9,37 +9,31 @@ use super::act::{self, Done};
 use super::local::{self, Local};
 use super::{Trace, operations};
 
-/// Notes requests before a call that completes some of them.
+/// Notes requests before a call that completes some of them. Returns the program's statuses, or some of our own if it wants none.
 ///
 /// # Safety
-/// There are so many.
+/// There are so many requests.
 #[inline]
-pub(crate) unsafe fn note(count: c_int, requests: *const MPI_Request) {
+pub(crate) unsafe fn noted(count: c_int, requests: *const MPI_Request, statuses: *mut MPI_Status) -> *mut MPI_Status {
     let Some(trace) = super::active().filter(|_| local::is_outermost()) else {
-        return;
+        return statuses;
     };
     let local = local::of(trace);
     local.handles.clear();
     let count = usize::try_from(count).unwrap_or(0);
     if count > 0 && !requests.is_null() {
         // SAFETY: by this function's contract.
-        let given = unsafe { std::slice::from_raw_parts(requests, count) };
-        local.handles.extend(given.iter().map(|request| handle::bits(*request)));
+        match unsafe { std::slice::from_raw_parts(requests, count) } {
+            [request] => local.handles.push(handle::bits(*request)),
+            given => local.handles.extend(given.iter().map(|request| handle::bits(*request))),
+        }
     }
-}
-
-/// Statuses of our own for a program that wants none.
-#[inline]
-pub(crate) fn statuses(count: c_int, statuses: *mut MPI_Status) -> *mut MPI_Status {
-    let is_ignored = statuses == constants::status_ignore() || statuses == constants::statuses_ignore();
-    let Some(trace) = super::active().filter(|_| is_ignored && local::is_outermost()) else {
+    if statuses != constants::status_ignore() && statuses != constants::statuses_ignore() {
         return statuses;
-    };
-    let local = local::of(trace);
-    let count = usize::try_from(count).unwrap_or(0).max(1);
-    if local.statuses.len() < count {
+    }
+    if local.statuses.len() < count.max(1) {
         // SAFETY: zeros are a status.
-        local.statuses.resize(count, unsafe { std::mem::zeroed() });
+        local.statuses.resize(count.max(1), unsafe { std::mem::zeroed() });
     }
     local.statuses.as_mut_ptr()
 }
@@ -91,6 +85,7 @@ pub(crate) unsafe fn collect(trace: &Trace, local: &mut Local, done: Done) {
 ///
 /// # Safety
 /// The status is none, or the library has filled it.
+#[inline]
 pub(crate) unsafe fn was_cancelled(pending: &operations::Pending, status: *const MPI_Status) -> bool {
     if !pending.cancelled {
         return false;

@@ -1,15 +1,15 @@
 //! From calls to records. A sent payload is hashed when the call has returned, a received one when it is complete.
 
-use std::ffi::c_void;
-use std::sync::atomic::Ordering;
+use std::ffi::{c_int, c_void};
 
 use kilter_mpi::MPI_Datatype;
-use kilter_protocol::trace::record::{self, Part, Role};
+use kilter_protocol::trace::record::{Plain, Role};
+use mpi_sys::{MPI_Request, MPI_Status};
 
-use super::act::{Act, Kind, bits_of};
+use super::act::{Act, Done, Kind, Side, bits_of};
 use super::payload::{Elements, describe};
-use super::recorder::{Happened, Recorder};
-use super::{Trace, completion, local, sites};
+use super::recorder::{Happened, Passed, Recorder};
+use super::{Trace, completion, local};
 use crate::number::Number;
 
 /// Keeps the payload that is about to be overwritten by a message which comes into the same buffer.
@@ -22,68 +22,112 @@ pub(crate) unsafe fn before<N: Number>(buffer: *const c_void, count: N, datatype
         return;
     };
     let local = local::of(trace);
-    let mut part = Part::new(Role::Send);
+    let mut plain = Plain::NONE;
     // SAFETY: by this function's contract.
     unsafe {
         let elements = Elements::new(buffer, count.unsigned(), datatype);
-        describe(
-            &elements,
-            elements.bytes(),
-            trace.hash_limit,
-            &mut local.scratch,
-            &mut part,
-        );
+        let bytes = elements.bytes();
+        describe(&elements, bytes, trace.hash_limit, &mut local.scratch, &mut plain);
     }
-    part.chunks = local.scratch.chunks.clone();
-    local.before = Some(part);
+    local.before = Some(local.scratch.whole(Role::Send, &plain));
 }
 
-/// Records a call.
+/// Records a call. Each wrapper has the way for its kind of call alone.
 ///
 /// # Safety
 /// The call was valid and returned 0; what it names is still there.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
-    let local = local::of(trace);
-    let site = sites::find(&trace.space, happened.site);
-    if local.is_full() {
-        trace.space.lose(1);
-        local.handles.clear();
+    // SAFETY: by this function's contract.
+    unsafe {
+        match (act.kind, act.sends, act.receives) {
+            (Kind::Messages, Some(side), None) => sent(trace, happened, &side, act.request),
+            (Kind::Messages, None, Some(side)) if act.request.is_null() => came(trace, happened, &side, act.status),
+            (Kind::Messages, None, Some(side)) => posted(trace, happened, &side, act.request),
+            (Kind::Completes(Done::One(flag)), ..) => completed(trace, happened, flag, act.status),
+            // A copy of its own leaves the act of the other ways in registers.
+            _ => other(trace, happened, &{ *act }),
+        }
+    }
+}
+
+/// A message that is sent, or begun to be.
+///
+/// # Safety
+/// As for [`record`].
+#[inline(never)]
+unsafe fn sent(trace: &Trace, happened: &Happened, side: &Side, request: *const MPI_Request) {
+    if let Some(mut recorder) = Recorder::begun(trace, happened) {
+        // SAFETY: by this function's contract.
+        unsafe { recorder.sends(side, request) };
+    }
+}
+
+/// A message that has come.
+///
+/// # Safety
+/// As for [`record`].
+#[inline(never)]
+unsafe fn came(trace: &Trace, happened: &Happened, side: &Side, status: *const MPI_Status) {
+    if let Some(mut recorder) = Recorder::begun(trace, happened) {
+        // SAFETY: by this function's contract.
+        unsafe { recorder.receives(side, status) };
+    }
+}
+
+/// A receive that is begun.
+///
+/// # Safety
+/// As for [`record`].
+#[inline(never)]
+unsafe fn posted(trace: &Trace, happened: &Happened, side: &Side, request: *const MPI_Request) {
+    if let Some(mut recorder) = Recorder::begun(trace, happened) {
+        // SAFETY: by this function's contract.
+        unsafe { recorder.posts(side, request) };
+    }
+}
+
+/// A call that waits for one request, or asks for it.
+///
+/// # Safety
+/// As for [`record`].
+#[inline(never)]
+unsafe fn completed(trace: &Trace, happened: &Happened, flag: *const c_int, status: *const MPI_Status) {
+    if let Some(mut recorder) = Recorder::begun(trace, happened) {
+        // SAFETY: by this function's contract.
+        unsafe { recorder.completes(flag, status, happened.function) };
+    }
+}
+
+/// A collective.
+///
+/// # Safety
+/// As for [`record`].
+#[inline(never)]
+pub(crate) unsafe fn collective(trace: &Trace, happened: &Happened, passed: &Passed, request: *const MPI_Request) {
+    if let Some(mut recorder) = Recorder::begun(trace, happened) {
+        // SAFETY: by this function's contract.
+        unsafe { recorder.collective(passed, request) };
+    }
+}
+
+/// Any other call.
+///
+/// # Safety
+/// As for [`record`].
+#[inline(never)]
+unsafe fn other(trace: &Trace, happened: &Happened, act: &Act) {
+    let Some(mut recorder) = Recorder::begun(trace, happened) else {
         return;
-    }
-    if site.is_own {
-        local.handles.clear();
-        return;
-    }
-    if let Some(state) = happened.state
-        && !state.is_traced.load(Ordering::Relaxed)
-    {
-        trace.define(state);
-    }
-    let call = record::Call {
-        function: happened.function as u8,
-        communicator: happened.state.map_or(0, |state| state.id + 1),
-        begin: happened.begin,
-        end: happened.end,
-        site: site.number,
-        polls: 0,
-        parts: 0,
-    };
-    let mut recorder = Recorder {
-        trace,
-        local,
-        state: happened.state,
-        call,
     };
     // SAFETY: by this function's contract.
     unsafe {
         match act.kind {
-            Kind::Messages if happened.function.is_collective() => recorder.collective(happened, act),
             Kind::Messages => recorder.messages(act, None),
             // A payload is long: other calls do not move it.
             Kind::Replaces => {
                 let before = recorder.local.before.take();
-                recorder.messages(act, before.as_ref());
+                recorder.messages(act, before);
             }
             Kind::Prepares => recorder.prepared(act),
             Kind::Starts(count) => recorder.started(act, usize::try_from(count).unwrap_or(0)),

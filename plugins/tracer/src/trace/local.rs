@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use kilter_protocol::trace::WhenFull;
-use kilter_protocol::trace::record::{Call, Part};
+use kilter_protocol::trace::record::{Call, Part, Plain, Role};
 use kilter_protocol::trace::space::Stream;
 use mpi_sys::MPI_Status;
 
@@ -114,18 +114,53 @@ impl Local {
     /// Writes a call; false if there is no space.
     #[inline]
     pub(crate) fn call(&mut self, call: &Call) -> bool {
-        if call.end > self.next_reading {
-            self.next_reading = call.end + BETWEEN_READINGS;
-            let now = Moment::now();
-            self.trace.space.read_clocks(now.ticks(), now.nanoseconds());
+        self.begin(call.end);
+        let is_put = self.written(|stream| stream.call(call));
+        if !is_put {
+            self.trace.space.lose(1);
         }
-        self.asked = None;
-        let is_put = self.stream.as_mut().is_some_and(|stream| stream.call(call));
-        if is_put || (self.renew() && self.stream.as_mut().is_some_and(|stream| stream.call(call))) {
-            return true;
+        is_put
+    }
+
+    /// Writes a call with its only part; false if there is no space.
+    #[inline(always)]
+    pub(crate) fn call_with(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
+        self.begin(call.end);
+        // Not by `written`: the compiler would put the numbers into memory for its closure.
+        for _ in 0..2 {
+            if let Some(stream) = &mut self.stream
+                && stream.call_with(call, role, part)
+            {
+                return true;
+            }
+            if !self.renew() {
+                break;
+            }
         }
         self.trace.space.lose(1);
         false
+    }
+
+    /// Begins with a call that has ended now.
+    #[inline(always)]
+    fn begin(&mut self, end: u64) {
+        if end > self.next_reading {
+            self.read_clocks(end);
+        }
+        self.asked = None;
+    }
+
+    #[cold]
+    fn read_clocks(&mut self, end: u64) {
+        self.next_reading = end + BETWEEN_READINGS;
+        let now = Moment::now();
+        self.trace.space.read_clocks(now.ticks(), now.nanoseconds());
+    }
+
+    /// Writes into the segment, or into a new one. False if there is none; what does not fit into a new one does not exist.
+    fn written(&mut self, write: impl Fn(&mut Stream) -> bool) -> bool {
+        let is_put = self.stream.as_mut().is_some_and(&write);
+        is_put || (self.renew() && self.stream.as_mut().is_some_and(write))
     }
 
     /// Adds a call that found nothing to the latest record, if that is of such calls.
@@ -136,12 +171,13 @@ impl Local {
 
     /// Writes a part of the latest call.
     #[inline]
+    pub(crate) fn plain(&mut self, role: Role, part: &Plain) {
+        self.written(|stream| stream.plain(role, part));
+    }
+
+    /// Writes a part of the latest call, with all that it has.
     pub(crate) fn part(&mut self, part: &Part) {
-        let is_put = self.stream.as_mut().is_some_and(|stream| stream.part(part));
-        if !is_put && self.renew() {
-            // One that does not fit into a new segment does not exist.
-            let _ = self.stream.as_mut().is_some_and(|stream| stream.part(part));
-        }
+        self.written(|stream| stream.part(part));
     }
 
     /// Takes a new segment; false if there is none.

@@ -7,13 +7,14 @@
 //! * [`event`]: from calls to records.
 //! * [`completion`]: which requests a call completed.
 //! * [`recorder`]: the records of a call.
-//! * [`operations`]: operations that are under way, by their requests.
+//! * [`operations`]: operations that are under way, by their requests. [`by_handle`]: their table.
 //! * [`payload`]: elements as the bytes of a message.
 //! * [`local`]: a thread's stream and memory.
 //! * [`sites`]: numbers of call sites.
 //! * [`mod@file`]: the mapped file.
 
 pub(crate) mod act;
+mod by_handle;
 pub(crate) mod completion;
 pub(crate) mod event;
 mod file;

@@ -4,37 +4,13 @@
 //! those of sends may repeat. A request of a receive that comes again belongs to a new operation, and the old one was completed unseen.
 
 use std::cell::UnsafeCell;
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use crate::communicator::State;
 
+use super::by_handle::ByHandle;
 use super::payload::Elements;
-
-/// Multiplies (Fibonacci hashing).
-#[derive(Default)]
-pub(crate) struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_usize(usize::from(*byte));
-        }
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.0 = (self.0 ^ number as u64)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(32);
-    }
-}
-
-type ByHandle<T> = HashMap<usize, T, BuildHasherDefault<Spread>>;
 
 /// Kinds of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,9 +94,10 @@ impl Requests {
     }
 
     /// Adds an operation.
+    #[inline]
     pub(crate) fn add(&self, handle: usize, new: Pending) {
         self.with(|tables| {
-            if let Some(known) = tables.pending.get_mut(&handle) {
+            if let Some(known) = tables.pending.get_mut(handle) {
                 if known.reads_nothing() && new.reads_nothing() && !known.persistent {
                     tables.repeated.push_back((handle, new));
                     return;
@@ -139,32 +116,26 @@ impl Requests {
     #[inline]
     pub(crate) fn complete(&self, handle: usize) -> Option<Pending> {
         self.with(|tables| {
-            let known = tables.pending.get_mut(&handle)?;
+            let known = tables.pending.get_mut(handle)?;
             if known.persistent {
                 let was = *known;
                 known.active = false;
                 known.cancelled = false;
                 return was.active.then_some(was);
             }
-            let was = *known;
-            next(tables, handle);
-            Some(was)
+            taken(tables, handle)
         })
     }
 
     /// Forgets a request, active or not.
     pub(crate) fn forget(&self, handle: usize) -> Option<Pending> {
-        self.with(|tables| {
-            let was = tables.pending.get(&handle).copied()?;
-            next(tables, handle);
-            Some(was)
-        })
+        self.with(|tables| taken(tables, handle))
     }
 
     /// Starts a persistent operation with a new number.
     pub(crate) fn start(&self, handle: usize, operation: impl FnOnce() -> u64) -> Option<Pending> {
         self.with(|tables| {
-            let known = tables.pending.get_mut(&handle).filter(|known| known.persistent)?;
+            let known = tables.pending.get_mut(handle).filter(|known| known.persistent)?;
             known.operation = operation();
             known.active = true;
             Some(*known)
@@ -174,7 +145,7 @@ impl Requests {
     /// Notes that an operation was asked to be cancelled.
     pub(crate) fn cancel(&self, handle: usize) -> Option<Pending> {
         self.with(|tables| {
-            let known = tables.pending.get_mut(&handle)?;
+            let known = tables.pending.get_mut(handle)?;
             known.cancelled = true;
             Some(*known)
         })
@@ -189,7 +160,7 @@ impl Requests {
 
     /// A message that is received.
     pub(crate) fn take_message(&self, handle: usize) -> Option<Found> {
-        self.with(|tables| tables.messages.remove(&handle))
+        self.with(|tables| tables.messages.remove(handle))
     }
 
     /// Forgets everything: what completes from now on is not seen.
@@ -209,17 +180,17 @@ fn free(pending: &mut Pending) {
     }
 }
 
-/// Puts the next operation of the same request in the place of the oldest, or removes it.
-fn next(tables: &mut Tables, handle: usize) {
-    let at = tables.repeated.iter().position(|(repeated, _)| *repeated == handle);
-    match at.and_then(|at| tables.repeated.remove(at)) {
-        Some((_, later)) => {
+/// Takes the oldest operation of a request, in whose place the next one of the same request comes.
+#[inline]
+fn taken(tables: &mut Tables, handle: usize) -> Option<Pending> {
+    let was = tables.pending.remove(handle);
+    if !tables.repeated.is_empty() {
+        let at = tables.repeated.iter().position(|(repeated, _)| *repeated == handle);
+        if let Some((_, later)) = at.and_then(|at| tables.repeated.remove(at)) {
             tables.pending.insert(handle, later);
         }
-        None => {
-            tables.pending.remove(&handle);
-        }
     }
+    was
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kilter_mpi::blocks::{Blocks, Pieces};
 use kilter_mpi::{MPI_Datatype, constants, layout};
 use kilter_protocol::trace::digest::{Chunk, digest};
-use kilter_protocol::trace::record::{self, Part, flag};
+use kilter_protocol::trace::record::{self, Part, Plain, Role, flag};
 
 use crate::datatype;
 
@@ -61,12 +61,11 @@ impl Elements {
     ///
     /// # Safety
     /// The type is valid.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn new(buffer: *const c_void, count: u64, datatype: MPI_Datatype) -> Elements {
         // SAFETY: by this function's contract.
         let element = unsafe { datatype::element(datatype) };
-        let is_plain = layout::plain_size(datatype).is_some() || layout::is_stream(datatype).unwrap_or(false);
-        let (address, form) = if is_plain {
+        let (address, form) = if element.is_plain {
             (buffer.addr(), Form::Plain)
         } else {
             // SAFETY: by this function's contract.
@@ -92,7 +91,19 @@ impl Elements {
     ///
     /// # Safety
     /// The type is valid.
-    pub(crate) unsafe fn kept(mut self) -> Elements {
+    #[inline]
+    pub(crate) unsafe fn kept(self) -> Elements {
+        match self.form {
+            Form::Plain => self,
+            // SAFETY: by this function's contract.
+            Form::Packed(..) => unsafe { self.with_own_type() },
+        }
+    }
+
+    /// # Safety
+    /// The type is valid.
+    #[cold]
+    unsafe fn with_own_type(mut self) -> Elements {
         if let Form::Packed(datatype, blocks) = self.form
             && !layout::is_predefined(datatype)
         {
@@ -111,6 +122,7 @@ impl Elements {
     }
 
     /// Frees the duplicate.
+    #[inline]
     pub(crate) fn free(&mut self) {
         if let (true, Form::Packed(mut datatype, _)) = (self.owns_type, self.form) {
             self.owns_type = false;
@@ -120,11 +132,15 @@ impl Elements {
     }
 }
 
-/// Address and form of elements of a derived type: those that are one piece are plain.
+/// Address and form of elements of another type than the predefined ones that lie in memory as in a message: those that are one piece are plain.
 ///
 /// # Safety
 /// The type is valid.
+#[cold]
 unsafe fn in_blocks(address: usize, count: u64, datatype: MPI_Datatype) -> (usize, Form) {
+    if layout::is_stream(datatype).unwrap_or(false) {
+        return (address, Form::Plain);
+    }
     let count = usize::try_from(count).unwrap_or(0);
     // SAFETY: by this function's contract.
     match unsafe { Blocks::of(datatype, count) } {
@@ -133,93 +149,145 @@ unsafe fn in_blocks(address: usize, count: u64, datatype: MPI_Datatype) -> (usiz
     }
 }
 
-/// Memory that is used again.
+/// What few payloads have, in memory that is used again.
 #[derive(Default)]
 pub(crate) struct Scratch {
     packed: Vec<u8>,
-    pub(crate) chunks: Vec<Chunk>,
+    chunks: Vec<Chunk>,
+    blocks: Option<record::Blocks>,
+    pieces: Option<Box<record::Pieces>>,
 }
 
-/// Describes a payload of `bytes` bytes that lies in these elements: size, class and what is kept of the content.
+impl Scratch {
+    /// A part with what [`describe`] has left here.
+    pub(crate) fn whole(&mut self, role: Role, plain: &Plain) -> Part {
+        Part {
+            blocks: self.blocks.take(),
+            pieces: self.pieces.take(),
+            chunks: std::mem::take(&mut self.chunks),
+            ..Part::of_plain(role, plain)
+        }
+    }
+
+    /// The memory of a part that is written.
+    pub(crate) fn reuse(&mut self, part: Part) {
+        self.chunks = part.chunks;
+        self.chunks.clear();
+    }
+}
+
+/// Describes a payload of `bytes` bytes that lies in these elements: size, class and what is kept of the content. False if there is more of it than
+/// `part` can tell, which is then in `scratch`.
 ///
 /// # Safety
 /// The elements may be read, and hold so many bytes.
+#[inline(always)]
 pub(crate) unsafe fn describe(
     elements: &Elements,
     bytes: u64,
     hash_limit: u64,
     scratch: &mut Scratch,
-    part: &mut Part,
-) {
+    part: &mut Plain,
+) -> bool {
     part.bytes = bytes;
     part.address = elements.address as u64;
     part.class = elements.class;
     part.element_bytes = u32::try_from(elements.element_bytes).unwrap_or(u32::MAX);
-    scratch.chunks.clear();
-    if let Form::Packed(datatype, blocks) = elements.form {
-        part.flags |= flag::PACKED;
-        if let Some(blocks) = blocks {
-            part.address = elements.address.wrapping_add_signed(blocks.first) as u64;
-            part.blocks = Some(record::Blocks {
-                bytes: blocks.bytes as u64,
-                stride: blocks.stride as u64,
-            });
-        } else if bytes > 0 {
-            // SAFETY: the type is valid, by this function's contract.
-            unsafe { in_pieces(elements.address, datatype, part) };
-        }
-    }
-    if bytes == 0 {
-        return;
-    }
-    let hashed = bytes.min(hash_limit);
-    let fits = bytes <= elements.bytes() && usize::try_from(bytes).is_ok();
-    if hashed == 0 || !fits || HAS_DEVICES.load(Ordering::Relaxed) {
-        part.flags |= flag::NOT_HASHED;
-        return;
-    }
-    if hashed < bytes {
-        part.flags |= flag::HASHED_IN_PART;
-    }
-    let found = match elements.form {
-        Form::Plain if elements.address == 0 => None,
-        Form::Plain => {
-            let start: *const u8 = std::ptr::with_exposed_provenance(elements.address);
-            // SAFETY: so many bytes may be read, by this function's contract.
-            let payload = unsafe { std::slice::from_raw_parts(start, hashed as usize) };
-            Some(digest(payload, &mut scratch.chunks))
-        }
+    if let Form::Packed(..) = elements.form {
+        // A copy of its own leaves those of other calls in registers.
+        let mut own = *part;
         // SAFETY: by this function's contract.
-        Form::Packed(datatype, _) => unsafe { packed(elements, datatype, hashed, &mut scratch.packed) }
-            .map(|payload| digest(payload, &mut scratch.chunks)),
-    };
-    match found {
-        Some(found) => part.set(&found),
-        None => part.flags |= flag::NOT_HASHED,
+        let is_all = unsafe { describe_packed(*elements, bytes, hash_limit, scratch, &mut own) };
+        *part = own;
+        return is_all;
+    }
+    let hashed = hashed(elements, bytes, hash_limit);
+    let payload = (hashed > 0 && elements.address != 0).then(|| {
+        let start: *const u8 = std::ptr::with_exposed_provenance(elements.address);
+        // SAFETY: so many bytes may be read, by this function's contract, and lie in memory.
+        unsafe { std::slice::from_raw_parts(start, hashed as usize) }
+    });
+    keep(payload, bytes, &mut scratch.chunks, part);
+    scratch.chunks.is_empty()
+}
+
+/// Bytes of a payload that are to be hashed.
+#[inline(always)]
+fn hashed(elements: &Elements, bytes: u64, hash_limit: u64) -> u64 {
+    let may_be_read = bytes <= elements.bytes() && !HAS_DEVICES.load(Ordering::Relaxed);
+    if may_be_read { bytes.min(hash_limit) } else { 0 }
+}
+
+/// Keeps the digest of a payload of so many bytes, or of its first ones.
+#[inline(always)]
+fn keep(payload: Option<&[u8]>, bytes: u64, chunks: &mut Vec<Chunk>, part: &mut Plain) {
+    if let Some(payload) = payload {
+        part.set(&digest(payload, chunks));
+        if (payload.len() as u64) < bytes {
+            part.flags |= flag::HASHED_IN_PART;
+        }
+    } else if bytes > 0 {
+        part.flags |= flag::NOT_HASHED;
     }
 }
 
-/// Says in which pieces elements lie, if these are few.
+/// The same of elements that lie otherwise in memory than in a message.
+///
+/// # Safety
+/// As for [`describe`].
+#[cold]
+unsafe fn describe_packed(
+    elements: Elements,
+    bytes: u64,
+    hash_limit: u64,
+    scratch: &mut Scratch,
+    part: &mut Plain,
+) -> bool {
+    let Form::Packed(datatype, blocks) = elements.form else {
+        return true;
+    };
+    part.flags |= flag::PACKED;
+    if let Some(blocks) = blocks {
+        part.address = elements.address.wrapping_add_signed(blocks.first) as u64;
+        scratch.blocks = Some(record::Blocks {
+            bytes: blocks.bytes as u64,
+            stride: blocks.stride as u64,
+        });
+    } else if bytes > 0 {
+        // SAFETY: the type is valid, by this function's contract.
+        if let Some((first, pieces)) = unsafe { in_pieces(datatype) } {
+            part.address = elements.address.wrapping_add_signed(first) as u64;
+            scratch.pieces = Some(Box::new(pieces));
+        }
+    }
+    let hashed = hashed(&elements, bytes, hash_limit);
+    let payload = if hashed > 0 {
+        // SAFETY: by this function's contract.
+        unsafe { packed(&elements, datatype, hashed, &mut scratch.packed) }
+    } else {
+        None
+    };
+    keep(payload, bytes, &mut scratch.chunks, part);
+    scratch.blocks.is_none() && scratch.pieces.is_none() && scratch.chunks.is_empty()
+}
+
+/// The pieces of an element, and the place of the first one, if they are few.
 ///
 /// # Safety
 /// The type is valid.
-unsafe fn in_pieces(address: usize, datatype: MPI_Datatype, part: &mut Part) {
+unsafe fn in_pieces(datatype: MPI_Datatype) -> Option<(isize, record::Pieces)> {
     // SAFETY: by this function's contract.
-    let Some(Pieces { pieces, extent }) = (unsafe { Pieces::of(datatype) }) else {
-        return;
-    };
-    let Some(first) = pieces.first().map(|piece| piece.offset) else {
-        return;
-    };
+    let Pieces { pieces, extent } = (unsafe { Pieces::of(datatype) })?;
+    let first = pieces.first()?.offset;
     let piece = |piece: &kilter_mpi::blocks::Piece| record::Piece {
         offset: piece.offset.wrapping_sub(first) as i64,
         bytes: piece.bytes as u64,
     };
-    part.address = address.wrapping_add_signed(first) as u64;
-    part.pieces = Some(Box::new(record::Pieces {
+    let told = record::Pieces {
         pieces: pieces.iter().map(piece).collect(),
         extent: extent as i64,
-    }));
+    };
+    Some((first, told))
 }
 
 /// The first so many bytes of the message.

@@ -50,10 +50,11 @@ pub struct Digest {
 /// Digest of a payload. Its chunks are put into `chunks`, whose memory is used again.
 pub fn digest(payload: &[u8], chunks: &mut Vec<Chunk>) -> Digest {
     chunks.clear();
-    let mut prefix = [0; PREFIX_BYTES];
-    for (to, from) in prefix.iter_mut().zip(payload) {
-        *to = *from;
-    }
+    let prefix = payload.first_chunk().copied().unwrap_or_else(|| {
+        let mut short = [0; PREFIX_BYTES];
+        short.iter_mut().zip(payload).for_each(|(to, from)| *to = *from);
+        short
+    });
     let is_constant = payload.len() > 8 && payload.get(8..) == payload.get(..payload.len() - 8);
     let more_chunks = payload.len() >= LEAST_CHUNKED && !is_constant && !cut(payload, chunks);
     Digest {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::layout::{HEADER_BYTES, HEADER_WORDS, SEGMENT_BYTES, SEGMENT_WORDS, header, segment};
-use super::record::{Call, Definition, Part};
+use super::record::{CALL_WORDS, Call, Definition, Part, Plain, Role, form, set};
 use super::{VERSION, WhenFull, layout};
 
 /// Words in memory; little-endian in the file.
@@ -253,9 +253,7 @@ impl Stream {
     fn put(&mut self, record: &[u64]) -> bool {
         self.write(record.len(), |places| {
             let (first, rest) = record.split_first().unwrap_or((&0, &[]));
-            for (place, word) in places.iter().zip(rest) {
-                place.store(word.to_le(), Ordering::Relaxed);
-            }
+            set(places, rest);
             *first
         })
     }
@@ -266,7 +264,28 @@ impl Stream {
         let is_put = self.put(&call.words());
         if is_put {
             self.calls += 1;
-            self.polls = (call.polls > 0).then_some(self.at - super::record::CALL_WORDS);
+            self.polls = (call.polls > 0).then_some(self.at - CALL_WORDS);
+        }
+        is_put
+    }
+
+    /// Puts a call and its only part; false if both do not fit. They come together: a process that is killed leaves both or none.
+    #[inline(always)]
+    pub fn call_with(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
+        let length = role.words();
+        let is_put = self.write(CALL_WORDS + length, |places| {
+            let [first, rest @ ..] = call.words();
+            let (of_call, of_part) = places.split_at(rest.len());
+            set(of_call, &rest);
+            if let [first_of_part, of_part @ ..] = of_part {
+                let (word, _) = part.put((role, form::NONE), length, of_part);
+                first_of_part.store(word.to_le(), Ordering::Relaxed);
+            }
+            first
+        });
+        if is_put {
+            self.calls += 1;
+            self.polls = None;
         }
         is_put
     }
@@ -287,15 +306,24 @@ impl Stream {
     }
 
     /// Puts a part of the latest call; false if it does not fit.
-    #[inline]
     pub fn part(&mut self, part: &Part) -> bool {
         let length = part.length();
-        if !self.write(length, |places| part.put(length, places)) {
-            return false;
-        }
-        if part.role != super::record::Role::Asked {
+        self.further(part.role, length, |places| part.put(length, places))
+    }
+
+    /// The same of a part without blocks, pieces and chunks.
+    #[inline]
+    pub fn plain(&mut self, role: Role, part: &Plain) -> bool {
+        let length = role.words();
+        self.further(role, length, |places| part.put((role, form::NONE), length, places).0)
+    }
+
+    #[inline(always)]
+    fn further(&mut self, role: Role, length: usize, record: impl FnOnce(&Words) -> u64) -> bool {
+        let is_put = self.write(length, record);
+        if is_put && role != Role::Asked {
             self.polls = None;
         }
-        true
+        is_put
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn element_type(element: Element) -> MPI_Datatype {
 
 /// The operator of MPI.
 pub(crate) fn operator(operator: Operator) -> MPI_Op {
-    let [max, min, sum, product, _, and, _, or, _, xor, ..] = constants::predefined_ops();
+    let [max, min, sum, product, _, and, _, or, _, xor, ..] = *constants::predefined_ops();
     match operator {
         Operator::Sum => sum,
         Operator::Product => product,

@@ -1,19 +1,26 @@
-//! A call on its way into the stream of its thread: messages and collectives here, [`probes`] and [`requests`] in files of their own.
+//! A call on its way into the stream of its thread: messages and collectives here, [`probes`] and [`requests`] in files of their own. [`told`]: the
+//! numbers of their parts.
+//!
+//! The way of a short call is inlined into one function for each kind of call, so that its numbers stay in registers from the program's arguments to the file.
 
 mod probes;
 mod requests;
+mod told;
+
+use std::sync::atomic::Ordering;
 
 use kilter_mpi::constants;
-use kilter_protocol::trace::record::{self, ANY_TAG, Part, Role, flag, peer};
-use mpi_sys::MPI_Status;
+use kilter_protocol::trace::record::{self, Part, Plain, Role, flag};
+use mpi_sys::{MPI_Request, MPI_Status};
 
-use super::Trace;
-use super::act::{Act, Kind, Side, bits_of, known};
-use super::local::Local;
+use super::act::{Act, Side, bits_of, known};
+use super::local::{self, Local};
 use super::operations::{self, Pending};
 use super::payload::{Elements, describe};
+use super::{Trace, sites};
 use crate::communicator::State;
 use kilter_protocol::functions::Function;
+use told::{part, place};
 
 /// A call that has ended.
 pub(crate) struct Happened {
@@ -23,7 +30,10 @@ pub(crate) struct Happened {
     pub(crate) site: usize,
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// Bytes that a collective passes; class and operator follow.
+}
+
+/// Data that a collective passes.
+pub(crate) struct Passed {
     pub(crate) bytes: u64,
     pub(crate) class: u8,
     pub(crate) operator: u8,
@@ -36,40 +46,132 @@ pub(super) struct Recorder<'t> {
     pub(super) local: &'static mut Local,
     pub(super) state: Option<&'static State>,
     pub(super) call: record::Call,
+    /// True once the call is written: the parts follow. Else it is written with its only part.
+    is_written: bool,
 }
 
-impl Recorder<'_> {
+impl<'t> Recorder<'t> {
+    /// Begins with a call; `None` where nothing is told of it.
+    #[inline(always)]
+    pub(super) fn begun(trace: &'t Trace, happened: &Happened) -> Option<Recorder<'t>> {
+        let local = local::of(trace);
+        let site = sites::find(&trace.space, happened.site);
+        if local.is_full() || site.is_own {
+            if local.is_full() {
+                trace.space.lose(1);
+            }
+            local.handles.clear();
+            return None;
+        }
+        if let Some(state) = happened.state
+            && !state.is_traced.load(Ordering::Relaxed)
+        {
+            trace.define(state);
+        }
+        Some(Recorder {
+            trace,
+            local,
+            state: happened.state,
+            call: record::Call {
+                function: happened.function as u8,
+                communicator: happened.state.map_or(0, |state| state.id + 1),
+                begin: happened.begin,
+                end: happened.end,
+                site: site.number,
+                polls: 0,
+                parts: 0,
+            },
+            is_written: false,
+        })
+    }
+
     /// Writes the call, which has so many parts.
-    #[inline]
+    #[inline(always)]
     fn call(&mut self, parts: usize) -> bool {
+        self.is_written = true;
         self.call.parts = parts as u32;
         self.local.call(&self.call)
     }
 
-    /// Writes a part with the payload in these elements.
+    /// Writes a part, the only one together with the call; false if there is no space for the call.
+    #[inline(always)]
+    fn put(&mut self, role: Role, part: &Plain) -> bool {
+        if self.is_written {
+            self.local.plain(role, part);
+            return true;
+        }
+        self.call.parts = 1;
+        self.local.call_with(&self.call, role, part)
+    }
+
+    /// Writes a part with the payload in these elements; false if there is no space for the call.
     ///
     /// # Safety
     /// The elements may be read, and hold so many bytes.
-    #[inline]
-    unsafe fn payload(&mut self, part: &mut Part, elements: &Elements, bytes: u64) {
+    #[inline(always)]
+    unsafe fn payload(&mut self, role: Role, mut part: Plain, elements: &Elements, bytes: u64) -> bool {
+        let limit = self.trace.hash_limit;
         // SAFETY: by this function's contract.
-        unsafe { describe(elements, bytes, self.trace.hash_limit, &mut self.local.scratch, part) };
-        if self.local.scratch.chunks.is_empty() {
-            self.local.part(part);
-            return;
+        let is_plain = unsafe { describe(elements, bytes, limit, &mut self.local.scratch, &mut part) };
+        if is_plain {
+            return self.put(role, &part);
         }
-        std::mem::swap(&mut part.chunks, &mut self.local.scratch.chunks);
-        self.local.part(part);
-        // The memory is used again.
-        std::mem::swap(&mut part.chunks, &mut self.local.scratch.chunks);
+        let mut call = self.call;
+        call.parts = 1;
+        put_whole(self.local, (!self.is_written).then_some(&call), role, &{ part })
     }
 
-    /// Messages that are sent, received, or begun to be.
+    /// A message that is sent, or begun to be.
     ///
     /// # Safety
     /// As for [`record`](super::event::record).
-    #[inline]
-    pub(in crate::trace) unsafe fn messages(&mut self, act: &Act, before: Option<&Part>) {
+    #[inline(always)]
+    pub(super) unsafe fn sends(&mut self, side: &Side, request: *const MPI_Request) {
+        let operation = self.trace.operation();
+        // SAFETY: by this function's contract.
+        unsafe {
+            if self.sent(side, operation) && !request.is_null() {
+                self.add((request, false), (operations::Kind::Send, operation), side, None);
+            }
+        }
+    }
+
+    /// A message that has come.
+    ///
+    /// # Safety
+    /// As for [`record`](super::event::record).
+    #[inline(always)]
+    pub(super) unsafe fn receives(&mut self, side: &Side, status: *const MPI_Status) {
+        let operation = self.trace.operation();
+        // SAFETY: by this function's contract.
+        unsafe {
+            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            self.received(operation, self.state, (side.peer, side.tag), &elements, status);
+        }
+    }
+
+    /// A receive that is begun.
+    ///
+    /// # Safety
+    /// As for [`record`](super::event::record).
+    #[inline(always)]
+    pub(super) unsafe fn posts(&mut self, side: &Side, request: *const MPI_Request) {
+        let operation = self.trace.operation();
+        // SAFETY: by this function's contract.
+        unsafe {
+            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            if self.posted(operation, self.state, side, &elements) {
+                let kind = (operations::Kind::Receive, operation);
+                self.add((request, false), kind, side, Some(elements.kept()));
+            }
+        }
+    }
+
+    /// Messages of both sides, or none.
+    ///
+    /// # Safety
+    /// As for [`record`](super::event::record).
+    pub(super) unsafe fn messages(&mut self, act: &Act, before: Option<Part>) {
         let parts = usize::from(act.sends.is_some()) + usize::from(act.receives.is_some());
         if !self.call(parts) {
             return;
@@ -78,19 +180,18 @@ impl Recorder<'_> {
         unsafe {
             if let Some(side) = &act.sends {
                 let operation = self.trace.operation();
-                self.sent(side, operation, before);
-                if !act.request.is_null() && act.receives.is_none() {
-                    self.add(act, operations::Kind::Send, operation, side, None);
+                match before {
+                    Some(before) => self.sent_before(side, operation, before),
+                    None => {
+                        self.sent(side, operation);
+                    }
                 }
             }
             if let Some(side) = &act.receives {
-                let operation = self.trace.operation();
-                let elements = Elements::new(side.buffer, side.count, side.datatype);
                 if act.request.is_null() {
-                    self.received(operation, self.state, (side.peer, side.tag), &elements, act.status);
+                    self.receives(side, act.status);
                 } else {
-                    self.posted(operation, self.state, side, &elements);
-                    self.add(act, operations::Kind::Receive, operation, side, Some(elements.kept()));
+                    self.posts(side, act.request);
                 }
             }
         }
@@ -98,21 +199,9 @@ impl Recorder<'_> {
 
     /// # Safety
     /// As for [`record`](super::event::record).
-    unsafe fn sent(&mut self, side: &Side, operation: u64, before: Option<&Part>) {
-        let mut part = part(Role::Send, operation, self.state, side.peer, side.tag);
-        if let Some(before) = before {
-            part = Part {
-                role: part.role,
-                communicator: part.communicator,
-                operation: part.operation,
-                peer: part.peer,
-                world: part.world,
-                tag: part.tag,
-                ..before.clone()
-            };
-            self.local.part(&part);
-            return;
-        }
+    #[inline(always)]
+    unsafe fn sent(&mut self, side: &Side, operation: u64) -> bool {
+        let part = part(operation, self.state, side.peer, side.tag);
         // SAFETY: by this function's contract.
         unsafe {
             let elements = Elements::new(side.buffer, side.count, side.datatype);
@@ -121,37 +210,57 @@ impl Recorder<'_> {
             } else {
                 elements.bytes()
             };
-            self.payload(&mut part, &elements, bytes);
+            self.payload(Role::Send, part, &elements, bytes)
         }
+    }
+
+    /// A message whose payload was described before the call.
+    fn sent_before(&mut self, side: &Side, operation: u64, before: Part) {
+        let Plain {
+            communicator,
+            operation,
+            peer,
+            world,
+            tag,
+            ..
+        } = part(operation, self.state, side.peer, side.tag);
+        self.local.part(&Part {
+            communicator,
+            operation,
+            peer,
+            world,
+            tag,
+            ..before
+        });
     }
 
     /// Data that stay here.
     ///
     /// # Safety
     /// As for [`record`](super::event::record).
-    pub(in crate::trace) unsafe fn shown(&mut self, act: &Act) {
-        let Some(side) = act.sends.filter(|_| self.call(1)) else {
-            return;
-        };
+    pub(super) unsafe fn shown(&mut self, act: &Act) {
+        let Some(side) = act.sends else { return };
         // SAFETY: by this function's contract.
         unsafe {
             let elements = Elements::new(side.buffer, side.count, side.datatype);
-            let mut part = part(Role::Own, 0, self.state, side.peer, side.tag);
-            self.payload(&mut part, &elements, elements.bytes());
+            let part = part(0, self.state, side.peer, side.tag);
+            self.payload(Role::Own, part, &elements, elements.bytes());
         }
     }
 
-    /// A receive that begins.
-    fn posted(&mut self, operation: u64, state: Option<&State>, side: &Side, elements: &Elements) {
-        let mut part = part(Role::Posted, operation, state, side.peer, side.tag);
+    /// A receive that begins; false if there is no space for the call.
+    #[inline(always)]
+    fn posted(&mut self, operation: u64, state: Option<&State>, side: &Side, elements: &Elements) -> bool {
+        let mut part = part(operation, state, side.peer, side.tag);
         place(&mut part, elements);
-        self.local.part(&part);
+        self.put(Role::Posted, &part)
     }
 
     /// A message that has come.
     ///
     /// # Safety
     /// As for [`record`](super::event::record); the elements may be read.
+    #[inline(always)]
     unsafe fn received(
         &mut self,
         operation: u64,
@@ -162,47 +271,46 @@ impl Recorder<'_> {
     ) {
         // SAFETY: by this function's contract.
         let status = unsafe { known(status) };
-        let (source, found) = status.map_or((from, tag), |status| (status.MPI_SOURCE, status.MPI_TAG));
-        let is_nobody = from == mpi_sys::MPI_PROC_NULL;
-        let (source, found) = if is_nobody { (from, tag) } else { (source, found) };
-        let mut part = part(Role::Received, operation, state, source, found);
+        let (source, found) = match status {
+            Some(status) if from != mpi_sys::MPI_PROC_NULL => (status.MPI_SOURCE, status.MPI_TAG),
+            _ => (from, tag),
+        };
+        let mut part = part(operation, state, source, found);
         if from == mpi_sys::MPI_ANY_SOURCE {
             part.flags |= flag::ANY_SOURCE;
         }
         if tag == mpi_sys::MPI_ANY_TAG {
             part.flags |= flag::ANY_TAG;
         }
-        let came = status.and_then(constants::received_bytes).map(|bytes| bytes as u64);
-        match came {
-            _ if is_nobody => {
-                // SAFETY: no byte is read.
-                unsafe { self.payload(&mut part, elements, 0) };
-            }
-            // SAFETY: by this function's contract; so many bytes have come into it.
-            Some(bytes) => unsafe { self.payload(&mut part, elements, bytes) },
-            None => {
-                place(&mut part, elements);
-                part.flags |= flag::NOT_HASHED;
-                self.local.part(&part);
-            }
+        let came = if from == mpi_sys::MPI_PROC_NULL {
+            Some(0)
+        } else {
+            status.and_then(constants::received_bytes)
+        };
+        if let Some(bytes) = came {
+            // SAFETY: by this function's contract; so many bytes have come into them.
+            unsafe { self.payload(Role::Received, part, elements, bytes as u64) };
+        } else {
+            place(&mut part, elements);
+            part.flags |= flag::NOT_HASHED;
+            self.put(Role::Received, &part);
         }
     }
 
-    /// Adds the operation of the call's request to those that are under way.
+    /// Adds the operation of a request, which may be persistent, to those that are under way.
     ///
     /// # Safety
     /// As for [`record`](super::event::record).
+    #[inline(always)]
     unsafe fn add(
         &mut self,
-        act: &Act,
-        kind: operations::Kind,
-        operation: u64,
+        (request, persistent): (*const MPI_Request, bool),
+        (kind, operation): (operations::Kind, u64),
         side: &Side,
         elements: Option<Elements>,
     ) {
         // SAFETY: by this function's contract.
-        let handle = unsafe { bits_of(act.request) };
-        let persistent = matches!(act.kind, Kind::Prepares);
+        let handle = unsafe { bits_of(request) };
         self.trace.requests.add(
             handle,
             Pending {
@@ -223,72 +331,30 @@ impl Recorder<'_> {
     ///
     /// # Safety
     /// As for [`record`](super::event::record).
-    pub(in crate::trace) unsafe fn collective(&mut self, happened: &Happened, act: &Act) {
-        let operation = if act.request.is_null() {
-            0
-        } else {
-            self.trace.operation()
-        };
-        if self.call(1) {
-            let root = happened.root.unwrap_or(i32::MIN);
-            let mut part = part(Role::Collective, operation, self.state, root, 0);
-            part.bytes = happened.bytes;
-            (part.class, part.operator) = (happened.class, happened.operator);
-            self.local.part(&part);
-        }
-        if !act.request.is_null() {
+    #[inline(always)]
+    pub(super) unsafe fn collective(&mut self, passed: &Passed, request: *const MPI_Request) {
+        let operation = if request.is_null() { 0 } else { self.trace.operation() };
+        let mut part = part(operation, self.state, passed.root.unwrap_or(i32::MIN), 0);
+        part.bytes = passed.bytes;
+        (part.class, part.operator) = (passed.class, passed.operator);
+        self.put(Role::Collective, &part);
+        if !request.is_null() {
             let side = Side::new(std::ptr::null(), 0_i32, constants::byte(), 0, 0);
             // SAFETY: by this function's contract.
-            unsafe { self.add(act, operations::Kind::Collective, operation, &side, None) };
+            unsafe { self.add((request, false), (operations::Kind::Collective, operation), &side, None) };
         }
     }
 }
 
-/// A rank as it is recorded.
-#[inline]
-fn other(rank: i32) -> i32 {
-    match rank {
-        0.. => rank,
-        mpi_sys::MPI_PROC_NULL => peer::NOBODY,
-        mpi_sys::MPI_ANY_SOURCE => peer::ANY,
-        mpi_sys::MPI_ROOT => peer::ROOT,
-        _ => peer::UNKNOWN,
+/// Writes a part with blocks, pieces or chunks, which are in the thread's memory, after its call if it is the only one; false if there is no space for the
+/// call. What it takes are copies, so that those of short payloads stay in registers.
+#[inline(never)]
+fn put_whole(local: &mut Local, call: Option<&record::Call>, role: Role, part: &Plain) -> bool {
+    let whole = local.scratch.whole(role, part);
+    let is_put = call.is_none_or(|call| local.call(call));
+    if is_put {
+        local.part(&whole);
     }
-}
-
-fn tag_of(tag: i32) -> i32 {
-    if tag == mpi_sys::MPI_ANY_TAG { ANY_TAG } else { tag }
-}
-
-/// A part about a rank of a communicator.
-#[inline]
-fn part(role: Role, operation: u64, state: Option<&State>, rank: i32, tag: i32) -> Part {
-    let mut part = Part::new(role);
-    part.communicator = state.map_or(0, |state| state.id + 1);
-    part.operation = operation;
-    part.peer = other(rank);
-    part.world = match state.zip(u32::try_from(part.peer).ok()) {
-        Some((state, rank)) => {
-            let found = state.peers().world_rank(rank).and_then(|rank| i32::try_from(rank).ok());
-            found.unwrap_or(peer::UNKNOWN)
-        }
-        None => part.peer,
-    };
-    part.tag = tag_of(tag);
-    part
-}
-
-/// Says where elements lie, and how many there may be.
-fn place(part: &mut Part, elements: &Elements) {
-    part.bytes = elements.bytes();
-    part.address = elements.address as u64;
-    part.class = elements.class;
-    part.element_bytes = u32::try_from(elements.element_bytes).unwrap_or(u32::MAX);
-}
-
-fn short(role: Role, pending: &Pending) -> Part {
-    let mut part = Part::new(role);
-    part.communicator = pending.state.map_or(0, |state| state.id + 1);
-    part.operation = pending.operation;
-    part
+    local.scratch.reuse(whole);
+    is_put
 }

@@ -3,7 +3,8 @@
 use kilter_mpi::constants;
 use kilter_protocol::trace::record::Role;
 
-use super::{Recorder, other, part, tag_of};
+use super::Recorder;
+use super::told::{other, part, tag_of};
 use crate::trace::act::{Act, Side, bits_of, known};
 use crate::trace::operations::{self, Found};
 use crate::trace::payload::Elements;
@@ -23,11 +24,11 @@ impl Recorder<'_> {
         // SAFETY: by this function's contract.
         let (is_found, status) = unsafe { (flag.as_ref().is_none_or(|flag| *flag != 0), known(act.status)) };
         let asked = (other(side.peer), tag_of(side.tag));
-        let question = part(Role::Asked, 0, self.state, side.peer, side.tag);
+        let question = part(0, self.state, side.peer, side.tag);
         if !is_found {
             self.nothing(Some(asked));
             if self.local.asked.is_none() {
-                self.local.part(&question);
+                self.local.plain(Role::Asked, &question);
                 self.local.asked = Some(asked);
             }
             return;
@@ -36,12 +37,12 @@ impl Recorder<'_> {
         let operation = if message.is_null() { 0 } else { self.trace.operation() };
         let (from, tag) = status.map_or((side.peer, side.tag), |status| (status.MPI_SOURCE, status.MPI_TAG));
         if self.call(2) {
-            self.local.part(&question);
-            let mut found = part(Role::Probed, operation, self.state, from, tag);
+            self.put(Role::Asked, &question);
+            let mut found = part(operation, self.state, from, tag);
             found.bytes = status
                 .and_then(constants::received_bytes)
                 .map_or(0, |bytes| bytes as u64);
-            self.local.part(&found);
+            self.put(Role::Probed, &found);
         }
         if !message.is_null() {
             // SAFETY: by this function's contract.
@@ -59,6 +60,7 @@ impl Recorder<'_> {
     }
 
     /// A call that found nothing.
+    #[inline(always)]
     pub(super) fn nothing(&mut self, asked: Option<(i32, i32)>) {
         self.call.polls = 1;
         if !self.local.poll(&self.call, asked) {
@@ -84,33 +86,18 @@ impl Recorder<'_> {
             ..*side
         };
         self.call.communicator = found.state.map_or(0, |state| state.id + 1);
-        let is_put = self.call(1);
+        self.state = found.state;
         // SAFETY: by this function's contract.
         unsafe {
             let elements = Elements::new(side.buffer, side.count, side.datatype);
             if act.request.is_null() {
-                if is_put {
-                    self.received(
-                        found.operation,
-                        found.state,
-                        (side.peer, side.tag),
-                        &elements,
-                        act.status,
-                    );
-                }
+                let asked = (side.peer, side.tag);
+                self.received(found.operation, found.state, asked, &elements, act.status);
                 return;
             }
-            if is_put {
-                self.posted(found.operation, found.state, &side, &elements);
-            }
-            self.state = found.state;
-            self.add(
-                act,
-                operations::Kind::Receive,
-                found.operation,
-                &side,
-                Some(elements.kept()),
-            );
+            self.posted(found.operation, found.state, &side, &elements);
+            let kind = (operations::Kind::Receive, found.operation);
+            self.add((act.request, false), kind, &side, Some(elements.kept()));
         }
     }
 }

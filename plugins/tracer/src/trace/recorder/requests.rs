@@ -1,9 +1,12 @@
 //! Persistent operations, and the end of operations.
 
+use std::ffi::c_int;
+
 use kilter_protocol::trace::record::{Role, flag};
 use mpi_sys::MPI_Status;
 
-use super::{Recorder, part, place, short};
+use super::Recorder;
+use super::told::{only, part, place};
 use crate::trace::act::{Act, bits_of, known};
 use crate::trace::completion;
 use crate::trace::operations::{self, Pending};
@@ -24,13 +27,11 @@ impl Recorder<'_> {
         // SAFETY: by this function's contract.
         unsafe {
             let elements = Elements::new(side.buffer, side.count, side.datatype);
-            if self.call(1) {
-                let mut part = part(Role::Prepared, 0, self.state, side.peer, side.tag);
-                part.flags |= flag::PERSISTENT;
-                place(&mut part, &elements);
-                self.local.part(&part);
-            }
-            self.add(act, kind, 0, side, Some(elements.kept()));
+            let mut part = part(0, self.state, side.peer, side.tag);
+            part.flags |= flag::PERSISTENT;
+            place(&mut part, &elements);
+            self.put(Role::Prepared, &part);
+            self.add((act.request, true), (kind, 0), side, Some(elements.kept()));
         }
     }
 
@@ -50,7 +51,7 @@ impl Recorder<'_> {
         }
         for pending in started {
             let Some(elements) = pending.elements else { continue };
-            let mut one = part(Role::Send, pending.operation, pending.state, pending.peer, pending.tag);
+            let mut one = part(pending.operation, pending.state, pending.peer, pending.tag);
             one.flags |= flag::PERSISTENT;
             if pending.kind == operations::Kind::Send {
                 let bytes = if pending.peer == mpi_sys::MPI_PROC_NULL {
@@ -59,11 +60,35 @@ impl Recorder<'_> {
                     elements.bytes()
                 };
                 // SAFETY: by this function's contract: the program may read the buffer of a send that was started.
-                unsafe { self.payload(&mut one, &elements, bytes) };
+                unsafe { self.payload(Role::Send, one, &elements, bytes) };
             } else {
-                one.role = Role::Posted;
                 place(&mut one, &elements);
-                self.local.part(&one);
+                self.put(Role::Posted, &one);
+            }
+        }
+    }
+
+    /// The operation of the one request of a call, if the flag is null or set.
+    ///
+    /// # Safety
+    /// As for [`record`](super::super::event::record).
+    #[inline(always)]
+    pub(in crate::trace) unsafe fn completes(
+        &mut self,
+        flag: *const c_int,
+        status: *const MPI_Status,
+        function: Function,
+    ) {
+        // SAFETY: by this function's contract.
+        let is_set = unsafe { flag.as_ref() }.is_none_or(|flag| *flag != 0);
+        let handle = self.local.handles.pop().filter(|_| is_set);
+        self.local.handles.clear();
+        match handle.and_then(|handle| self.trace.requests.complete(handle)) {
+            // SAFETY: by this function's contract.
+            Some(pending) => unsafe { self.finished(&pending, status) },
+            None if function.is_test() => self.nothing(None),
+            None => {
+                self.call(0);
             }
         }
     }
@@ -79,47 +104,57 @@ impl Recorder<'_> {
         } else {
             let is_put = self.call(done.len());
             for (pending, number) in &done {
+                if !is_put {
+                    freed(pending);
+                    continue;
+                }
                 // SAFETY: by this function's contract; the library has written so many statuses, if the program wants them.
                 unsafe {
                     let status = known(statuses).map_or(statuses, |first| std::ptr::from_ref(first).add(*number));
-                    if is_put {
-                        self.finished(pending, status);
-                    }
-                }
-                if let Some(mut elements) = pending.elements.filter(|_| !pending.persistent) {
-                    elements.free();
+                    self.finished(pending, status);
                 }
             }
         }
         self.local.done = done;
     }
 
+    /// An operation that is complete, and nothing of it is needed any more.
+    ///
     /// # Safety
     /// As for [`record`](super::super::event::record).
+    #[inline(always)]
     unsafe fn finished(&mut self, pending: &Pending, status: *const MPI_Status) {
         // SAFETY: by this function's contract.
         unsafe {
             if completion::was_cancelled(pending, status) {
-                self.local.part(&short(Role::Cancelled, pending));
+                self.put(Role::Cancelled, &only(pending));
             } else if let (operations::Kind::Receive, Some(elements)) = (pending.kind, &pending.elements) {
                 let asked = (pending.peer, pending.tag);
                 self.received(pending.operation, pending.state, asked, elements, status);
             } else {
-                self.local.part(&short(Role::Completed, pending));
+                self.put(Role::Completed, &only(pending));
             }
         }
+        freed(pending);
     }
 
     /// A request that is given up, or asked to be cancelled.
     pub(in crate::trace) fn ended(&mut self, role: Role, pending: Option<Pending>) {
-        let is_put = self.call(usize::from(role == Role::Freed && pending.is_some()));
         if let (Role::Freed, Some(mut pending)) = (role, pending) {
-            if is_put {
-                self.local.part(&short(role, &pending));
-            }
+            self.put(role, &only(&pending));
             if let Some(elements) = &mut pending.elements {
                 elements.free();
             }
+        } else {
+            self.call(0);
         }
+    }
+}
+
+/// Frees what a completed operation has kept for its completion.
+#[inline(always)]
+fn freed(pending: &Pending) {
+    if let Some(mut elements) = pending.elements.filter(|_| !pending.persistent) {
+        elements.free();
     }
 }

@@ -169,6 +169,48 @@ fn a_record_is_there_when_its_first_word_is() {
     assert_eq!(trace.threads[0][0].lost_parts, 1);
 }
 
+/// The same records, however they are written; of a process that is killed between two stores, both are there or none.
+#[test]
+fn a_call_and_its_only_part_come_together() {
+    for part in [send(1), Part::new(Role::Posted), Part::new(Role::Completed)] {
+        let apart = words(1);
+        let mut stream = space(apart, WhenFull::Stop).stream(1).unwrap();
+        assert!(stream.call(&call(1, 1)) && stream.part(&part) && stream.call(&call(2, 0)));
+        let together = words(1);
+        let mut stream = space(together, WhenFull::Stop).stream(1).unwrap();
+        assert!(stream.call_with(&call(1, 1), part.role, &part.plain()) && stream.call(&call(2, 0)));
+        assert_eq!(bytes(apart), bytes(together), "{part:?}");
+        let mut torn = bytes(together);
+        let first_word = HEADER_BYTES + segment::RECORDS * 8;
+        torn[first_word..first_word + 8].fill(0);
+        assert_eq!(read(&torn).unwrap().threads, Vec::<Vec<Event>>::new());
+    }
+}
+
+/// Both go into the next segment where one of them would fit.
+#[test]
+fn a_call_is_not_parted_from_its_only_part() {
+    let words = words(2);
+    let space = space(words, WhenFull::Stop);
+    let mut stream = space.stream(1).unwrap();
+    let (one, part) = (call(1, 1), send(1).plain());
+    let mut written = 0;
+    while stream.call_with(&one, Role::Send, &part) {
+        written += 1;
+    }
+    assert_eq!(written, (SEGMENT_BYTES / 8 - segment::RECORDS) / (4 + 9));
+    space.close(&stream);
+    assert!(space.stream(1).unwrap().call_with(&one, Role::Send, &part));
+    let trace = read(&bytes(words)).unwrap();
+    assert_eq!(trace.threads[0].len(), written + 1);
+    assert!(
+        trace.threads[0]
+            .iter()
+            .all(|event| event.lost_parts == 0 && event.parts.len() == 1)
+    );
+    assert_eq!(trace.orphans, 0);
+}
+
 #[test]
 fn mistakes_are_named_with_their_places() {
     let words = words(1);

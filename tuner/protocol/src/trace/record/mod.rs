@@ -7,12 +7,16 @@ mod call;
 mod definition;
 mod names;
 mod part;
+mod plain;
 mod role;
 
 pub use call::{CALL_WORDS, Call};
 pub use definition::Definition;
 pub use names::{CLASSES, OPERATORS, class_name, operator_name};
-pub use part::{ANY_TAG, Blocks, PAYLOAD_WORDS, Part, Piece, Pieces, flag, peer};
+pub(super) use part::form;
+pub use part::{ANY_TAG, Blocks, Part, Piece, Pieces, flag, peer};
+pub(super) use plain::set;
+pub use plain::{PAYLOAD_WORDS, Plain};
 pub use role::Role;
 
 /// Kinds of records.

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::digest::{Chunk, Digest, PREFIX_BYTES};
+use super::super::digest::{Chunk, PREFIX_BYTES};
+use super::plain::{PART_WORDS, PAYLOAD_WORDS, PREFIX_WORDS, Plain, SHORT_WORDS, pair};
 use super::{First, Role, kind};
 
 /// Rank of a message's other side.
@@ -41,8 +42,8 @@ pub mod flag {
 }
 
 /// Ways in which elements lie in memory, where these are told.
-mod form {
-    pub(super) const NONE: u8 = 0;
+pub(in crate::trace) mod form {
+    pub(in crate::trace) const NONE: u8 = 0;
     pub(super) const BLOCKS: u8 = 1;
     pub(super) const PIECES: u8 = 2;
 }
@@ -113,137 +114,89 @@ pub struct Part {
     pub chunks: Vec<Chunk>,
 }
 
-/// Words of a part without payload, and of the shortest.
-const PART_WORDS: usize = 7;
-const SHORT_WORDS: usize = 2;
-/// Those of a part without payload, but for the first.
-const TOLD_WORDS: usize = PART_WORDS - 1;
-const PREFIX_WORDS: usize = PREFIX_BYTES / 8;
 const BLOCKS_WORDS: usize = 2;
 /// Extent and number of pieces; two more words for each.
 const PIECES_WORDS: usize = 2;
-/// Words of the longest part but for its blocks, pieces and chunks.
-pub const PAYLOAD_WORDS: usize = PART_WORDS + PREFIX_WORDS;
-
-/// Two halves of a word.
-#[inline]
-fn pair(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
-}
-
-/// Stores words in places, little-endian.
-#[inline]
-fn set(places: &[AtomicU64], words: &[u64]) {
-    for (place, word) in places.iter().zip(words) {
-        place.store(word.to_le(), Ordering::Relaxed);
-    }
-}
 
 impl Part {
     /// A part with nothing but a role.
-    #[inline]
     #[must_use]
     pub fn new(role: Role) -> Part {
+        Part::of_plain(role, &Plain::NONE)
+    }
+
+    /// A part without blocks, pieces and chunks.
+    #[must_use]
+    pub fn of_plain(role: Role, plain: &Plain) -> Part {
         Part {
             role,
-            communicator: 0,
-            operation: 0,
-            peer: peer::UNKNOWN,
-            world: peer::UNKNOWN,
-            tag: 0,
-            element_bytes: 0,
-            bytes: 0,
-            address: 0,
+            communicator: plain.communicator,
+            operation: plain.operation,
+            peer: plain.peer,
+            world: plain.world,
+            tag: plain.tag,
+            element_bytes: plain.element_bytes,
+            bytes: plain.bytes,
+            address: plain.address,
             blocks: None,
             pieces: None,
-            class: 0,
-            operator: 0,
-            flags: 0,
-            crc: 0,
-            prefix: [0; PREFIX_BYTES],
+            class: plain.class,
+            operator: plain.operator,
+            flags: plain.flags,
+            crc: plain.crc,
+            prefix: plain.prefix,
             chunks: Vec::new(),
         }
     }
 
-    /// Takes over what is kept of the payload, but for the chunks.
-    #[inline]
-    pub fn set(&mut self, digest: &Digest) {
-        self.crc = digest.crc;
-        self.prefix = digest.prefix;
-        if digest.is_constant {
-            self.flags |= flag::CONSTANT;
-        }
-        if digest.more_chunks {
-            self.flags |= flag::MORE_CHUNKS;
+    /// The part but for its role, blocks, pieces and chunks.
+    #[must_use]
+    pub fn plain(&self) -> Plain {
+        Plain {
+            communicator: self.communicator,
+            operation: self.operation,
+            peer: self.peer,
+            world: self.world,
+            tag: self.tag,
+            element_bytes: self.element_bytes,
+            bytes: self.bytes,
+            address: self.address,
+            class: self.class,
+            operator: self.operator,
+            flags: self.flags,
+            crc: self.crc,
+            prefix: self.prefix,
         }
     }
 
     /// Number of words.
-    #[inline]
     #[must_use]
     pub fn length(&self) -> usize {
-        if self.role.is_short() {
-            SHORT_WORDS
-        } else if self.role.has_payload() {
-            let blocks = match (&self.blocks, &self.pieces) {
-                (None, None) => 0,
-                (Some(_), _) => BLOCKS_WORDS,
-                (None, Some(all)) => PIECES_WORDS + 2 * all.pieces.len(),
-            };
-            PAYLOAD_WORDS + blocks + 2 * self.chunks.len()
-        } else {
-            PART_WORDS
-        }
+        let further = match (&self.blocks, &self.pieces) {
+            _ if !self.role.has_payload() => 0,
+            (None, None) => 2 * self.chunks.len(),
+            (Some(_), _) => BLOCKS_WORDS + 2 * self.chunks.len(),
+            (None, Some(all)) => PIECES_WORDS + 2 * all.pieces.len() + 2 * self.chunks.len(),
+        };
+        self.role.words() + further
     }
 
     /// Puts all words but the first into their places, and returns the first. `length` is the part's, and there is one place less.
-    #[inline]
     pub(in crate::trace) fn put(&self, length: usize, places: &[AtomicU64]) -> u64 {
-        let first = First {
-            kind: kind::PART,
-            detail: self.role as u8,
-            words: length as u16,
-            number: self.communicator,
-        };
-        // The length tells the form, so that the words of each are stored without a question for every one.
-        if let Some((told, rest)) = places.split_first_chunk::<TOLD_WORDS>() {
-            set(told, &self.told(length));
-            if let Some((opening, further)) = rest.split_first_chunk::<PREFIX_WORDS>() {
-                let prefix = u128::from_le_bytes(self.prefix);
-                set(opening, &[prefix as u64, (prefix >> 64) as u64]);
-                if !further.is_empty() {
-                    self.put_further(further);
-                }
-            }
-        } else {
-            set(places, &[self.operation]);
-        }
-        first.bits()
-    }
-
-    /// The words behind the first one that all parts have but short ones.
-    #[inline]
-    fn told(&self, length: usize) -> [u64; TOLD_WORDS] {
         let form = match (&self.blocks, &self.pieces) {
             _ if length <= PAYLOAD_WORDS => form::NONE,
             (None, None) => form::NONE,
             (Some(_), _) => form::BLOCKS,
             (None, Some(_)) => form::PIECES,
         };
-        let small = u32::from_le_bytes([self.class, self.operator, self.flags, form]);
-        [
-            self.operation,
-            pair(self.peer.cast_unsigned(), self.world.cast_unsigned()),
-            pair(self.tag.cast_unsigned(), self.element_bytes),
-            self.bytes,
-            self.address,
-            pair(small, self.crc),
-        ]
+        let (first, behind) = self.plain().put((self.role, form), length, places);
+        if !behind.is_empty() {
+            self.put_further(behind);
+        }
+        first
     }
 
     /// Puts blocks, pieces and chunks, which few parts have.
-    #[cold]
-    #[inline(never)]
     fn put_further(&self, places: &[AtomicU64]) {
         let mut places = places.iter();
         let mut put = |words: &[u64]| {

@@ -1,5 +1,7 @@
 //! Subjects of parts.
 
+use super::plain::{PART_WORDS, PAYLOAD_WORDS, SHORT_WORDS};
+
 /// Subject of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -58,6 +60,18 @@ impl Role {
     #[must_use]
     pub fn has_payload(self) -> bool {
         matches!(self, Role::Send | Role::Received | Role::Own)
+    }
+
+    /// Words of a part with this subject, but for blocks, pieces and chunks.
+    #[inline(always)]
+    pub(in crate::trace) fn words(self) -> usize {
+        if self.is_short() {
+            SHORT_WORDS
+        } else if self.has_payload() {
+            PAYLOAD_WORDS
+        } else {
+            PART_WORDS
+        }
     }
 
     /// The word for it.
