@@ -55,17 +55,19 @@ fn a_row_that_fails_the_correctness_matrix_is_not_named() {
     warning(&run, &format!("no job is to try `{id}`"));
 }
 
-/// A row takes half of the library's time and still more than the bound, so that nothing is deployed: the profile has no rule.
+/// A contest was asked for, and no guideline is violated, so that nothing is deployed: the profile has no rule.
 #[test]
 fn where_nothing_is_chosen_what_was_faster_is_named() {
-    let library = || rows(&[("reduce.binomial", 2.0)]).row("reduce.as_allreduce", |_, usual| 6.0 * usual);
-    let (run, profile) = named(library(), "--online --leave allreduce");
+    let library = || ScriptedLibrary::new().row("reduce.binomial", |_, usual| 0.5 * usual);
+    let arguments = "--guidelines GL8 --sizes 4096 --contest reduce@4KiB";
+    let (_directory, named) = site(library());
+    let run = tune_at(&named, &format!("{arguments} --online"));
     assert_eq!(changes(&run), [""; 0]);
-    assert_eq!(profile.rules, []);
-    assert_eq!(profile.online, ["reduce.binomial"]);
-    let (_directory, site) = site(library());
-    tune_at(&site, &format!("{REDUCE} --only algorithms"));
-    assert!(!site.emitted().exists());
+    let profile = profile(&named);
+    assert_eq!((profile.rules, profile.online), (Vec::new(), vec!["reduce.binomial".to_owned()]));
+    let (_directory, without) = site(library());
+    tune_at(&without, arguments);
+    assert!(!without.emitted().exists());
 }
 
 #[test]

@@ -105,7 +105,8 @@ impl Place {
     #[inline]
     pub(crate) unsafe fn step(&self, at_once: bool) -> Option<Step> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
-        inner.calls += 1 + self.lease.end(&mut inner.site);
+        let passed = self.lease.end(&mut inner.site);
+        inner.calls += 1 + passed;
         let step = inner.site.step();
         if step.before != Act::Nothing {
             // SAFETY: by this function's contract.
@@ -151,7 +152,8 @@ impl Place {
         if inner.actions.iter().all(is_other) {
             return;
         }
-        inner.calls += self.lease.end(&mut inner.site);
+        let passed = self.lease.end(&mut inner.site);
+        inner.calls += passed;
         // SAFETY: all ranks have begun it by now, since all make this call.
         let _ = unsafe { inner.exchange.wait() };
         inner.actions.retain(is_other);
@@ -164,7 +166,8 @@ impl Place {
     /// The communicator is being freed, or MPI ends: all ranks have made as many calls, or make them without waiting for this one.
     pub(super) unsafe fn finish(&self) -> Option<Account> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
-        inner.calls += self.lease.end(&mut inner.site);
+        let passed = self.lease.end(&mut inner.site);
+        inner.calls += passed;
         let Inner { site, exchange, .. } = &mut *inner;
         // SAFETY: by this function's contract.
         if let Some(maxima) = unsafe { exchange.wait() } {
