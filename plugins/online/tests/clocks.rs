@@ -35,17 +35,24 @@ fn job(calls: u64, compares: bool) -> (Arm, f64, u32) {
             sites = std::array::from_fn(|_| Site::new(&Settings::default(), 2, None));
         }
         let steps: [Step; RANKS] = std::array::from_fn(|rank| sites[rank].step());
-        assert!(steps.iter().all(|step| *step == steps[0]), "ranks differ in call {call}");
+        assert!(
+            steps.iter().all(|step| *step == steps[0]),
+            "ranks differ in call {call}"
+        );
         match steps[0].before {
             Act::Nothing => {}
             Act::Exchange => {
                 let rows = sites.each_ref().map(Site::gives);
-                given = (0..rows[0].len()).map(|at| rows.map(|row| row[at]).into_iter().max().unwrap_or(0)).collect();
+                given = (0..rows[0].len())
+                    .map(|at| rows.map(|row| row[at]).into_iter().max().unwrap_or(0))
+                    .collect();
             }
             Act::Adopt => {
                 sites.iter_mut().for_each(|site| site.adopt(&given));
                 let ended = last_ended(&given);
-                let due = clocks.each_mut().map(|clock| ended.is_some_and(|ended| clock.is_due(ended)));
+                let due = clocks
+                    .each_mut()
+                    .map(|clock| ended.is_some_and(|ended| clock.is_due(ended)));
                 assert!(due.iter().all(|other| *other == due[0]), "ranks differ in call {call}");
                 if compares && due[0] {
                     comparisons += 1;

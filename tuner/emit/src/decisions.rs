@@ -111,11 +111,12 @@ impl<'a> Decisions<'a> {
     /// The files of plugins of the user of which rows are deployed or tried, each once.
     #[must_use]
     pub fn plugins(&self) -> BTreeSet<&'a Path> {
-        self.all().filter_map(|selection| match selection {
-            Selection::Plugin(row) => Some(row.file.as_path()),
-            _ => None,
-        })
-        .collect()
+        self.all()
+            .filter_map(|selection| match selection {
+                Selection::Plugin(row) => Some(row.file.as_path()),
+                _ => None,
+            })
+            .collect()
     }
 
     /// True if anything needs the progress thread.

@@ -98,7 +98,8 @@ pub fn admitted(parts: InJobSearch<'_, '_>, candidates: Vec<Selection>) -> anyho
             }
             Admission::Refused(why) => {
                 let fault = why.fault();
-                jobs.progress.warn(&format!("no job is to try `{id}`: it {fault}: {why}"));
+                jobs.progress
+                    .warn(&format!("no job is to try `{id}`: it {fault}: {why}"));
                 parts.quarantine.add(&id, fault, &why.to_string());
             }
         }

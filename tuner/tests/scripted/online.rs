@@ -20,7 +20,7 @@ fn profile(site: &Site) -> Profile {
 
 fn named(library: ScriptedLibrary, arguments: &str) -> (Run, Profile) {
     let (_directory, site) = site(library);
-    let run = tune_at(&site, &format!("{REDUCE} --only algorithms {arguments}"));
+    let run = tune_at(&site, format!("{REDUCE} --only algorithms {arguments}").trim_end());
     let profile = profile(&site);
     (run, profile)
 }
@@ -31,7 +31,11 @@ const TWO: [(&str, f64); 2] = [("reduce.binomial", 0.5), ("reduce.ring", 0.5)];
 fn a_row_that_is_as_good_as_the_chosen_one_is_named_where_it_is_asked_for() {
     let (run, profile) = named(rows(&TWO), "--online");
     let chosen = &profile.rules[0].implementation;
-    let other = if chosen == "reduce.ring" { "reduce.binomial" } else { "reduce.ring" };
+    let other = if chosen == "reduce.ring" {
+        "reduce.binomial"
+    } else {
+        "reduce.ring"
+    };
     assert_eq!(profile.online, [other], "beside {chosen}");
     assert_eq!(changes(&run), [format!("MPI_Reduce at 4 KiB={chosen}")]);
     let (_, without) = named(rows(&TWO), "");
@@ -64,7 +68,10 @@ fn where_nothing_is_chosen_what_was_faster_is_named() {
     let run = tune_at(&named, &format!("{arguments} --online"));
     assert_eq!(changes(&run), [""; 0]);
     let profile = profile(&named);
-    assert_eq!((profile.rules, profile.online), (Vec::new(), vec!["reduce.binomial".to_owned()]));
+    assert_eq!(
+        (profile.rules, profile.online),
+        (Vec::new(), vec!["reduce.binomial".to_owned()])
+    );
     let (_directory, without) = site(library());
     tune_at(&without, arguments);
     assert!(!without.emitted().exists());
@@ -84,7 +91,13 @@ fn the_page_beside_the_files_says_how_jobs_try_them() {
 #[test]
 fn layouts_name_their_runners_up_together() {
     let on = |nodes: usize, factor: f64| {
-        move |call: &Call<'_>, usual: f64| if call.nodes == nodes { factor * usual } else { 8.0 * usual }
+        move |call: &Call<'_>, usual: f64| {
+            if call.nodes == nodes {
+                factor * usual
+            } else {
+                8.0 * usual
+            }
+        }
     };
     let library = slow_reduce(|_| false)
         .row("reduce.binomial", |_, usual| 0.5 * usual)

@@ -44,7 +44,9 @@ impl Lease {
     /// Ends the grant and tells the site of the calls that were made by it. Returns their number.
     #[inline]
     pub(super) fn end(&self, site: &mut Site) -> u64 {
-        let Some((arm, calls)) = self.granted.take() else { return 0 };
+        let Some((arm, calls)) = self.granted.take() else {
+            return 0;
+        };
         let left = self.left.get(usize::from(arm.0));
         let made = calls - left.map_or(calls, |left| left.replace(0));
         site.pass(made);
