@@ -4,10 +4,9 @@
 //! all ranks have agreed on (`kilter_online::Site`), never from a rank's own clock. Nothing waits for another rank but what the exchange of [`crate::sites`] says.
 
 use std::ffi::c_int;
-use std::ptr::NonNull;
 use std::rc::Rc;
 
-use kilter_online::Arm;
+use kilter_online::{Act, Arm};
 
 use crate::communicator::State;
 use crate::describe::bytes_of;
@@ -118,6 +117,10 @@ pub(crate) unsafe fn call<F: Function, N: Number, D: Number>(
     let Some(step) = (unsafe { place.step(started.thread_multiple) }) else {
         return library();
     };
+    if step.before == Act::Adopt {
+        // SAFETY: all ranks have made the same step of the same site.
+        unsafe { online.adopted(place) };
+    }
     let begin_ns = if step.timed { online.now_ns() } else { 0 };
     let code = if step.arm == Arm::DEFAULT {
         let code = library();
@@ -165,11 +168,8 @@ unsafe fn prepare<F: Function, N: Number, D: Number>(
     }
     // SAFETY: by this function's contract.
     let bytes = bytes.or_else(|| unsafe { bytes_of(F::COLLECTIVE, state, *given) });
-    if let (Some(action), Some(bytes)) = (place.action(Arm(1)), bytes) {
-        let of_site = OfSite {
-            site: NonNull::from(place),
-            arm: Arm::DEFAULT,
-        };
+    let of_site = OfSite::new(place, Arm::DEFAULT);
+    if let (Some(action), Some(bytes), Some(of_site)) = (place.action(Arm(1)), bytes, of_site) {
         // SAFETY: by this function's contract.
         unsafe { prepare_default::<F, N, D>(state, given, bytes, (of_site, action.implementation)) };
     }
@@ -191,10 +191,7 @@ unsafe fn run<F: Function, N: Number, D: Number>(
         // SAFETY: by this function's contract.
         None => unsafe { bytes_of(F::COLLECTIVE, state, *given) }?,
     };
-    let of_site = OfSite {
-        site: NonNull::from(place),
-        arm,
-    };
+    let of_site = OfSite::new(place, arm)?;
     // SAFETY: by this function's contract; all ranks run the same arm.
     unsafe { carry_out::<F, N, D>(state, started, given, (bytes, &action), Some(of_site)) }
 }

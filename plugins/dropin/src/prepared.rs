@@ -3,7 +3,7 @@
 //! On one communicator a decision ([`crate::replace`]) follows from the arguments other than addresses, and from whether data is in
 //! place or one buffer serves both sides. Where handles are predefined, the same arguments mean the same in each call (a handle of a
 //! derived type or of a program's operator can be freed and come back as another). So a call with the arguments of one before is carried out at once, with that
-//! one's arguments of the plugin ABI and its own addresses: for an allreduce 130 instructions before the plugin's instead of 340
+//! one's arguments of the plugin ABI and its own addresses: for an allreduce 133 instructions before the plugin's instead of 340
 //! (`scripts/count-instructions`).
 
 use std::cell::Cell;
@@ -38,10 +38,57 @@ pub(crate) struct Prepared {
 pub(crate) struct OfSite {
     /// Lives as long as the communicator's state.
     pub(crate) site: NonNull<Place>,
+    /// The site's number of calls left of the arm.
+    left: NonNull<Cell<u64>>,
     pub(crate) arm: Arm,
 }
 
+impl OfSite {
+    /// A call that runs an arm of a site; `None` for an arm that the site does not have.
+    pub(crate) fn new(place: &Place, arm: Arm) -> Option<OfSite> {
+        Some(OfSite {
+            site: NonNull::from(place),
+            left: place.left(arm)?,
+            arm,
+        })
+    }
+}
+
+/// The way of a call like one before.
+pub(crate) enum Way {
+    /// It is carried out as that one.
+    Again,
+    /// It is the library's.
+    Library,
+    /// Its site has to be asked.
+    Ask,
+}
+
 impl Prepared {
+    /// The way of the next such call. One of a site that need not be asked is counted by this.
+    ///
+    /// # Safety
+    /// `prepared` is what [`PreparedCalls::find`] found for a call that all ranks of the communicator make.
+    #[inline(always)]
+    pub(crate) unsafe fn way(prepared: *const Prepared) -> Way {
+        // SAFETY: by this function's contract.
+        let Some(of_site) = (unsafe { (*prepared).of_site }) else {
+            return Way::Again;
+        };
+        // SAFETY: a part of the site, which lives as long as the communicator's state.
+        let left = unsafe { of_site.left.as_ref() };
+        let calls = left.get();
+        if calls == 0 {
+            return Way::Ask;
+        }
+        left.set(calls - 1);
+        if of_site.arm == Arm::DEFAULT {
+            Way::Library
+        } else {
+            Way::Again
+        }
+    }
+
     /// The site that the call belongs to.
     ///
     /// # Safety

@@ -13,13 +13,12 @@ use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
-use kilter_online::Arm;
 
 use crate::communicator::{self, Known, State, Tables};
 use crate::describe::{describe, early};
 use crate::device;
 use crate::given::{Given, Number};
-use crate::prepared::{OfSite, Prepared};
+use crate::prepared::{OfSite, Prepared, Way};
 use crate::rules::{Action, Implementation};
 use crate::start;
 use crate::started::{Mode, Started};
@@ -75,13 +74,17 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
     given: Given<N, D>,
 ) -> Outcome {
     let prepared = state.prepared.find(F::COLLECTIVE, given);
-    if state.online.is_some() {
-        // SAFETY: null or found for this call.
-        return unsafe { again_online(state, started, prepared, given.send, given.recv) };
-    }
     if !prepared.is_null() {
         // SAFETY: found for this call.
-        return unsafe { again(state, started, prepared, given.send, given.recv) }.into();
+        return match unsafe { Prepared::way(prepared) } {
+            // SAFETY: found for this call.
+            Way::Again => unsafe { again(state, started, prepared, given.send, given.recv) }.into(),
+            Way::Library => Outcome::Library,
+            Way::Ask => Outcome::Online,
+        };
+    }
+    if state.online.is_some() {
+        return Outcome::Online;
     }
     // SAFETY: by this function's contract.
     unsafe { by_rule::<F, N, D>(state, started, given) }.into()
@@ -129,36 +132,6 @@ pub(crate) unsafe fn again(
     }
     // SAFETY: all ranks made the call, by this function's contract, and `tables` was borrowed from this state.
     unsafe { failed(state, started, implementation, tables, code) }
-}
-
-/// The same where candidates are tried, if the site of the call has settled on what is prepared.
-///
-/// # Safety
-/// As for [`again`]; what is prepared may be null, or a call of the library's own.
-#[inline(never)]
-unsafe fn again_online(
-    state: &State,
-    started: &Started,
-    prepared: *mut Prepared,
-    send: *const c_void,
-    recv: *mut c_void,
-) -> Outcome {
-    if prepared.is_null() {
-        return Outcome::Online;
-    }
-    // SAFETY: found just now, by this function's contract.
-    let Some(OfSite { site, arm }) = (unsafe { Prepared::of_site(prepared) }) else {
-        return Outcome::Online;
-    };
-    // SAFETY: a site lives as long as its communicator's state.
-    if !unsafe { site.as_ref() }.goes_on_with(arm) {
-        return Outcome::Online;
-    }
-    if arm == Arm::DEFAULT {
-        return Outcome::Library;
-    }
-    // SAFETY: by this function's contract.
-    unsafe { again(state, started, prepared, send, recv) }.into()
 }
 
 /// Prepares calls like this one for the library, as long as online selection has settled on that.

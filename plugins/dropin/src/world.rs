@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use kilter_mpi::clocks::{self, Tree};
 use kilter_mpi::environment;
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_online::Clock;
 use kilter_online::knowledge::Layout;
 
 use crate::maxima::maxima;
@@ -18,6 +19,8 @@ pub(crate) struct World {
     pub(crate) wanted: Wanted,
     /// The clock of rank 0 less this rank's, in nanoseconds.
     offset_ns: i64,
+    /// Identity of each rank's clock.
+    clocks: Box<[u64]>,
     /// The node of each rank: the lowest rank on it.
     node_of: Box<[usize]>,
     library: String,
@@ -97,15 +100,21 @@ impl World {
         Ok(World {
             wanted,
             offset_ns,
+            clocks: clocks.into(),
             node_of: node_of.collect(),
             library: info::library_version()?,
         })
     }
 
-    /// Nanoseconds now, on the clock of rank 0.
-    #[inline]
-    pub(crate) fn now_ns(&self) -> i64 {
-        clocks::nanoseconds().cast_signed().wrapping_add(self.offset_ns)
+    /// The common clock of all ranks, as it was compared at the beginning.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::new(self.offset_ns)
+    }
+
+    /// Identities of the clocks of a communicator's ranks; the same on all of them.
+    pub(crate) fn clocks(&self, comm: MPI_Comm) -> Option<Vec<u64>> {
+        let ranks = info::ranks_in_world(comm).ok()??;
+        ranks.iter().map(|rank| self.clocks.get(*rank).copied()).collect()
     }
 
     /// The layout of a communicator of ranks of the world; the same on all of them.

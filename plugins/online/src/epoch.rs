@@ -11,6 +11,13 @@ const CUT: u64 = 16;
 /// Largest cost that is believed: eleven days. It keeps sums far from overflow.
 const MOST_NS: i64 = 1_000_000_000_000_000;
 
+/// Common time at which the last call of an epoch ended that all ranks have timed, by the result of its exchange.
+#[must_use]
+pub fn last_ended(maxima: &[i64]) -> Option<i64> {
+    let timed = maxima.chunks_exact(2).filter(|times| !times.contains(&VOID));
+    timed.map(|times| times[1]).max()
+}
+
 /// An epoch that ended.
 #[derive(Debug)]
 pub(crate) struct Epoch<'a> {
@@ -129,6 +136,8 @@ mod tests {
         for maxima in [&[][..], &[VOID; 4], &[5, VOID, VOID, 7]] {
             assert_eq!(Epoch::new(&slots, maxima).timed(), 0);
         }
+        assert_eq!(last_ended(&[VOID, VOID, 5, VOID]), None);
+        assert_eq!(last_ended(&[100, 130, VOID, VOID, 90, 120]), Some(130));
         let widest = Epoch::new(&slots, &[i64::MIN, i64::MAX - 1, 0, 10]);
         assert_eq!(widest.costs, [Some(MOST_NS.unsigned_abs()), Some(10)]);
     }

@@ -7,9 +7,11 @@
 //!
 //! * [`Settings`]: the budget, as typed and checked.
 //! * [`Site`]: the state machine.
+//! * [`Clock`]: the common time of ranks whose clocks run apart.
 //! * [`knowledge`]: what jobs learnt, as a file for each layout.
 
 mod account;
+mod clock;
 mod epoch;
 mod evidence;
 mod exploration;
@@ -20,6 +22,8 @@ mod settings;
 mod site;
 mod span;
 
+pub use clock::Clock;
+pub use epoch::last_ended;
 pub use settings::{Settings, SettingsError};
 pub use site::Site;
 

@@ -231,6 +231,24 @@ impl Site {
         (is_quiet && matches!(self.aim, Aim::Watch(_))).then_some(Arm(self.running))
     }
 
+    /// The arm that was chosen, and the number of calls from the next one on in which it runs and nothing else happens; above 0.
+    #[must_use]
+    #[inline]
+    pub fn settled_for(&self) -> Option<(Arm, u64)> {
+        let Phase::Quiet(left) = self.phase else { return None };
+        Some((self.settled()?, left))
+    }
+
+    /// The same as so many steps, of those that [`Site::settled_for`] has named.
+    #[inline]
+    pub fn pass(&mut self, calls: u64) {
+        if let Phase::Quiet(left) = &mut self.phase {
+            let calls = calls.min(*left);
+            *left -= calls;
+            self.untimed += calls;
+        }
+    }
+
     /// Knowledge of this job, in the order of the site's arms. A choice is in it also while it is watched.
     #[must_use]
     pub fn learnt(&self) -> Entry {

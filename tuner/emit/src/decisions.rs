@@ -35,6 +35,8 @@ pub struct Decisions<'a> {
     pub transports: Vec<String>,
     /// Decisions for some of the layouts that are not among all this, a line each.
     pub left_out: Vec<String>,
+    /// Rows that nobody decided on: jobs try them with `KILTER_ONLINE`.
+    pub tried: Vec<&'a Selection>,
 }
 
 /// Decisions for some communicators.
@@ -65,6 +67,16 @@ impl<'a> Decisions<'a> {
             layouts: site.options.layout.into_iter().collect(),
             transports: facts.transports(),
             left_out: Vec::new(),
+            tried: Vec::new(),
+        }
+    }
+
+    /// The same with rows that jobs try.
+    #[must_use]
+    pub fn trying(self, tried: impl IntoIterator<Item = &'a Selection>) -> Decisions<'a> {
+        Decisions {
+            tried: tried.into_iter().collect(),
+            ..self
         }
     }
 
@@ -86,19 +98,24 @@ impl<'a> Decisions<'a> {
     /// True if anything needs the drop-in.
     #[must_use]
     pub fn needs_dropin(&self) -> bool {
-        self.selections()
-            .any(|(_, _, _, selection)| selection.kind() != FixKind::Parameter)
+        self.all().any(|selection| selection.kind() != FixKind::Parameter)
     }
 
-    /// The files of plugins of the user of which rows are deployed, each once.
+    /// Every selection, and every row that jobs try.
+    fn all(&self) -> impl Iterator<Item = &'a Selection> {
+        let chosen = self.selections().map(|(_, _, _, selection)| selection);
+        chosen.chain(self.tried.iter().copied())
+    }
+
+    /// The files of plugins of the user of which rows are deployed or tried, each once.
     #[must_use]
     pub fn plugins(&self) -> BTreeSet<&'a Path> {
-        let all = self.selections();
-        all.filter_map(|(_, _, _, selection)| match selection {
-            Selection::Plugin(row) => Some(row.file.as_path()),
-            _ => None,
-        })
-        .collect()
+        self.all()
+            .filter_map(|selection| match selection {
+                Selection::Plugin(row) => Some(row.file.as_path()),
+                _ => None,
+            })
+            .collect()
     }
 
     /// True if anything needs the progress thread.

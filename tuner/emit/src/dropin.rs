@@ -68,6 +68,7 @@ fn install_dropin(
     emitted.implementations = profile.rules.iter().map(|rule| rule.implementation.clone()).collect();
     emitted.implementations.sort_unstable();
     emitted.implementations.dedup();
+    emitted.tried = profile.online;
     Ok(Some(dropin))
 }
 

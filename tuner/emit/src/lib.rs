@@ -66,6 +66,8 @@ pub struct Emitted {
     pub own: Option<(File, BTreeSet<String>)>,
     /// Implementations that the drop-in must run in a verification.
     pub implementations: Vec<String>,
+    /// Rows that the profile names for jobs to try.
+    pub tried: Vec<String>,
 }
 
 impl Emitted {
@@ -151,16 +153,19 @@ fn emitter(library: &Library) -> anyhow::Result<&'static dyn Emitter> {
     })
 }
 
-/// Writes the decisions.
+/// Writes the decisions, and the rows that jobs try.
 ///
 /// # Errors
 /// A decision that no file can carry, or a file that cannot be written.
-pub fn emit(jobs: &Jobs<'_>, plan: &Plan, facts: &Facts, deployment: &Deployment) -> anyhow::Result<Emitted> {
-    write_to(
-        jobs,
-        &Decisions::of(&jobs.site, plan, facts, deployment),
-        &directory(jobs.site.options),
-    )
+pub fn emit(
+    jobs: &Jobs<'_>,
+    plan: &Plan,
+    facts: &Facts,
+    deployment: &Deployment,
+    tried: &[Selection],
+) -> anyhow::Result<Emitted> {
+    let decisions = Decisions::of(&jobs.site, plan, facts, deployment).trying(tried);
+    write_to(jobs, &decisions, &directory(jobs.site.options))
 }
 
 /// Writes decisions, which may be those of several layouts, into a directory that holds nothing else.

@@ -42,14 +42,15 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
             });
         }
     }
-    (!rules.is_empty()).then(|| Profile {
+    let online: Vec<String> = decisions.tried.iter().filter_map(|one| one.named()).collect();
+    (!rules.is_empty() || !online.is_empty()).then(|| Profile {
         version: VERSION,
         library: library.to_owned(),
         plugins,
         // Parts that meet, such as a range around what was measured, hold in their order.
         order: meet(decisions).then_some(Order::First),
         rules,
-        online: Vec::new(),
+        online,
     })
 }
 
@@ -128,6 +129,7 @@ mod tests {
             layouts: Vec::new(),
             transports: Vec::new(),
             left_out: Vec::new(),
+            tried: Vec::new(),
         };
         let plugins = vec!["libkilter_collectives.so".to_owned()];
         let profile = of(&decisions, "Open MPI", plugins, &Limits::default()).unwrap();

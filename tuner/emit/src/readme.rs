@@ -80,6 +80,18 @@ pub(crate) fn measured(state: &[(String, String)], measuring: Option<&Measuring>
     text
 }
 
+/// Rows that jobs try; nothing where there are none.
+fn tried(rows: &[String]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "   Its list `online` has rows that passed the correctness matrix and were not chosen. Jobs with KILTER_ONLINE=1, and no\n   \
+         others, try them in their own calls: {}.\n",
+        rows.join(", ")
+    )
+}
+
 /// The drop-in's profile, and how the drop-in is switched off.
 fn profile(emitted: &Emitted) -> Option<String> {
     let name = emitted.files.get(&File::Profile)?;
@@ -88,6 +100,7 @@ fn profile(emitted: &Emitted) -> Option<String> {
          or root and be writable by the owner alone. KILTER_MODE=off switches the drop-in off,\n   \
          KILTER_LOG=1 prints what ran and how often at the end of a job. It is followed by the library that it was tuned for,\n   \
          KILTER_ANY_LIBRARY=1 makes another version follow it, too. What was tuned in a layout, such as 8x16, holds for\n   \
-         communicators whose ranks lie so, on 8 nodes with 16 each.\n\n"
+         communicators whose ranks lie so, on 8 nodes with 16 each.\n{}\n",
+        tried(&emitted.tried)
     ))
 }

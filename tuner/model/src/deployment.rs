@@ -129,6 +129,20 @@ impl Selection {
         }
     }
 
+    /// The implementation that the drop-in runs with its values, as `kilter verify-algorithms --only` and `KILTER_ONLINE_ROWS` take it; `None` for
+    /// settings of the library.
+    #[must_use]
+    pub fn named(&self) -> Option<String> {
+        let values = match self {
+            Selection::Algorithm(_, values) => values.as_slice(),
+            Selection::Plugin(plugin) => &plugin.values,
+            Selection::Mockup(_) | Selection::Settings(_) => &[],
+        };
+        let values: Vec<String> = values.iter().map(u64::to_string).collect();
+        let at = if values.is_empty() { "" } else { "@" };
+        Some(format!("{}{at}{}", self.implementation()?, values.join("/")))
+    }
+
     /// Names and values: settings of the library, or parameters of the implementation that the drop-in runs.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {

@@ -221,4 +221,6 @@ pub struct TuneOptions {
     pub targets: Vec<Target>,
     /// Model of computation for overlap measurements.
     pub model: Model,
+    /// True if the drop-in's profile names runners-up, which jobs with `KILTER_ONLINE` try.
+    pub online: bool,
 }

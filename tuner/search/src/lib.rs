@@ -22,6 +22,7 @@ pub mod ranking;
 pub mod reasons;
 pub mod repetition;
 pub mod reproducibility;
+pub mod runners_up;
 pub mod savings;
 pub mod settings;
 pub mod shared_launches;

@@ -27,6 +27,11 @@ pub struct Tune {
     /// for a cell's size is no candidate there.
     #[arg(long, help_heading = super::FIXES, value_name = "SIZE")]
     pub scratch_limit: Option<String>,
+    /// Name runners-up in the drop-in's profile: Kilter's algorithms, mock-ups and rows of --plugin that measuring did not tell from what is chosen, or
+    /// that were faster than the library where nothing is chosen. Each passes the correctness matrix first. Jobs try them with KILTER_ONLINE=1
+    /// alone.
+    #[arg(long, help_heading = super::FIXES, conflicts_with = "reproducible")]
+    pub online: bool,
     /// Search the fastest choice for this collective and size even if it breaks no guideline, such as reduce@512K. Repeatable.
     #[arg(long, help_heading = super::FIXES, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,

@@ -21,6 +21,7 @@ pub(super) fn key_of(options: &TuneOptions) -> String {
         "targets": options.targets,
         "model": options.model,
         "limits": options.common.limits,
+        "online": options.online,
     })
     .to_string()
 }

@@ -45,6 +45,18 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
             "`plugins` needs one or more; give them by --plugin FILE",
         ));
     }
+    if typed.online && typed.only == Some(cli::Only::Parameters) {
+        return Err(wrong(
+            "--online",
+            "`--only parameters` compares nothing that a running job could try; take one of them out",
+        ));
+    }
+    if typed.online && typed.measure.platform.is_some() {
+        return Err(wrong(
+            "--online",
+            "the drop-in cannot be loaded into simulated ranks; take --platform out",
+        ));
+    }
     let application = application::read(&typed.measure)?;
     let application = application.as_ref();
     let Layouts { mut options, said } = layouts(typed.layouts.as_deref(), &typed.measure, application)?;
@@ -69,6 +81,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
         rounds: typed.rounds,
         targets: targets(&typed.targets, &typed.target_file)?,
         model: typed.model.model(),
+        online: typed.online,
     })
 }
 
@@ -183,6 +196,14 @@ mod tests {
             (
                 &["--leave", "reduce", "--contest", "reduce@4KiB"],
                 "take it out of one of them",
+            ),
+            (
+                &["--online", "--only", "parameters"],
+                "--online: `--only parameters` compares nothing",
+            ),
+            (
+                &["--online", "--platform", "ib-32x1"],
+                "--online: the drop-in cannot be loaded into simulated ranks",
             ),
         ] {
             let message = tuned(arguments).unwrap_err().to_string();

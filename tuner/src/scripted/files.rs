@@ -3,14 +3,22 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kilter_algorithms::Collective;
 use kilter_profile::{Placement, Profile, Table};
 
 use kilter_bench::launch::CommandSpec;
 use kilter_emit::components::ComponentRules;
 use kilter_emit::mca;
 use kilter_emit::mvapich2_conf;
+<<<<<<< HEAD
 use kilter_emit::rules::{ByNodes, Nodes, Rules};
 use kilter_model::config::library::Library;
+=======
+use kilter_emit::rules::Rules;
+use kilter_model::config::library::{Components, Library};
+
+use super::call::Settings;
+>>>>>>> online
 
 /// The variables in which a launcher's own environment sets parameters, and the one that names files of them.
 const PARAMETER: &str = "OMPI_MCA_";
@@ -64,6 +72,27 @@ impl InForce {
     /// Ranks that are put on a host before the next one.
     pub(super) fn per_host(&self) -> usize {
         self.per_host.unwrap_or(self.ranks).max(1)
+    }
+
+    /// The component that carries a call out; `None` for a collective of which none is asked for. A rule of the file wins over the setting.
+    pub(super) fn component<'c>(
+        &'c self,
+        components: &'c Components,
+        settings: &Settings<'_>,
+        (collective, bytes): (Collective, u64),
+    ) -> Option<&'c str> {
+        let row = components.of(collective)?;
+        let (name, value) = components.switching(collective)?;
+        let ranks = self.ranks as u64;
+        let (size, _) = row.counts.range((bytes, bytes), ranks);
+        let rules = self.components.as_ref();
+        let by_file = rules.and_then(|rules| rules.lookup(row.id, ranks, size));
+        let by_setting = if settings.value(&name) == value {
+            &components.of_algorithms
+        } else {
+            &components.own
+        };
+        Some(by_file.map_or(by_setting, |to| &to.component))
     }
 
     fn read_words(&mut self, words: &[String], library: &Library) {

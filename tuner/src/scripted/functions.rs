@@ -22,21 +22,25 @@ impl ScriptedLibrary {
     }
 }
 
-/// The functions of a call: those of Open MPI have such names.
-pub(super) fn of(collective: &str, decides_itself: bool, algorithm: u64) -> CallPaths {
+/// The functions of a call: those of Open MPI have such names. `component` carries it out, or the one that has the algorithms.
+pub(super) fn of(collective: &str, component: Option<&str>, decides_itself: bool, algorithm: u64) -> CallPaths {
     let decides = if decides_itself { "dec_fixed" } else { "dec_dynamic" };
-    let names = [
-        format!("MPI_{collective}"),
-        format!("ompi_coll_tuned_{collective}_intra_{decides}"),
-        format!("ompi_coll_base_{collective}_{algorithm}"),
-        "wait".to_owned(),
-    ];
+    let carries = match component {
+        None | Some("tuned") => vec![
+            format!("ompi_coll_tuned_{collective}_intra_{decides}"),
+            format!("ompi_coll_base_{collective}_{algorithm}"),
+        ],
+        Some(other) => vec![format!("mca_coll_{other}_{collective}_intra")],
+    };
+    let names = std::iter::once(format!("MPI_{collective}"))
+        .chain(carries)
+        .chain(["wait".to_owned()]);
     let mut paths = CallPaths::default();
     let function = |(index, name): (usize, String)| Function {
         file: "libscripted.so".to_owned(),
         offset: index as u64,
         name: Some(name),
     };
-    paths.add(names.into_iter().enumerate().map(function).collect());
+    paths.add(names.enumerate().map(function).collect());
     paths
 }

@@ -139,23 +139,16 @@ impl Playing {
         Settings::new(set, &self.description)
     }
 
+    /// The component that carries a call out, where the library has several.
+    fn component(&self, settings: &Settings<'_>, collective: Collective, bytes: u64) -> Option<&str> {
+        let components = self.description.components.as_ref()?;
+        self.in_force.component(components, settings, (collective, bytes))
+    }
+
     /// True if a setting, or the file of components, hands a call to the component that has the algorithms.
     fn is_handed_on(&self, settings: &Settings<'_>, collective: Collective, bytes: u64) -> bool {
-        let Some(components) = &self.description.components else {
-            return false;
-        };
-        let Some((row, (name, value))) = components.of(collective).zip(components.switching(collective)) else {
-            return false;
-        };
-        let ranks = self.in_force.ranks as u64;
-        let (size, _) = row.counts.range((bytes, bytes), ranks);
-        let rules = self.in_force.components.as_ref();
-        let by_file = rules.and_then(|rules| rules.lookup(row.id, ranks, size));
-        // A rule of the file wins over the setting.
-        by_file.map_or_else(
-            || settings.value(&name) == value,
-            |to| to.component == components.of_algorithms,
-        )
+        let of_algorithms = self.description.components.as_ref().map(|one| &*one.of_algorithms);
+        of_algorithms.is_some() && self.component(settings, collective, bytes) == of_algorithms
     }
 
     /// The library's algorithm that is in force for a call, 0 where it decides by itself; and the knobs that a rule sets along with it.
@@ -365,7 +358,9 @@ impl Playing {
         let sent = format!("0>1:{}", 1 + algorithm);
         said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
         if self.says_paths {
-            let paths = functions::of(collective.name(), call.algorithm == 0, algorithm);
+            let asked = self.component(settings, collective, item.bytes);
+            let component = asked.filter(|_| !self.library.admits(settings));
+            let paths = functions::of(collective.name(), component, call.algorithm == 0, algorithm);
             said.push((CALL_PATHS.to_owned(), serde_json::to_string(&paths).unwrap_or_default()));
         }
         if self.says_bits && collective.has_operator() {

@@ -2,6 +2,7 @@
 
 mod at_start;
 mod dropin;
+mod han;
 mod mpich;
 mod openmpi;
 mod parameter;
@@ -16,6 +17,7 @@ use kilter_search::proof::Forced;
 use kilter_search::target::Target;
 use kilter_which::answer::Decision;
 use kilter_which::decide::Decider;
+use kilter_which::handing::Handing;
 
 use super::places::Places;
 
@@ -36,6 +38,8 @@ pub(super) struct Known<'a> {
 pub(super) struct Deciders {
     /// The drop-in's rule, if it acted, with the implementation that it names.
     pub(super) dropin: Option<(Decision, String)>,
+    /// The one that chooses the component, before any other is asked.
+    pub(super) component: Option<Handing>,
     /// The library's own, strongest first.
     pub(super) others: Vec<Decider>,
 }
@@ -57,6 +61,7 @@ impl Deciders {
         }
         Deciders {
             dropin: dropin::decision(known, target),
+            component: han::rule(known, target),
             others,
         }
     }
@@ -74,8 +79,23 @@ pub(super) fn reads(library: &Library, collectives: &BTreeSet<Collective>) -> Ve
     } else {
         Vec::new()
     };
-    own.chain(together).chain(switching).chain(files).collect()
+    let of_components = han::reads(library).into_iter();
+    own.chain(together)
+        .chain(switching)
+        .chain(files)
+        .chain(of_components)
+        .collect()
 }
+
+/// The file that a parameter names, if one is.
+fn file(parameter: &str, variables: &BTreeMap<String, String>, places: &Places<'_>) -> Option<String> {
+    let reported = variables.get(parameter).cloned();
+    let file = reported.or_else(|| places.set(parameter).map(|set| set.value))?;
+    (!file.is_empty() && file != NO_FILE).then_some(file)
+}
+
+/// Name of a file that is not there, which the library takes for no rules.
+const NO_FILE: &str = "none";
 
 /// Settings of a job in which algorithms are forced, where a site's rules would win over them.
 pub(super) fn unruled(variables: &BTreeMap<String, String>, places: &Places<'_>) -> Vec<Assignment> {

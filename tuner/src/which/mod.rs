@@ -20,7 +20,7 @@ use kilter_search::target::Target;
 use kilter_which::answer::{Algorithm, Called, Cell, Decision, Evidence, Kind};
 use kilter_which::decide::{self, decide};
 use kilter_which::identify::Identified;
-use kilter_which::{Fingerprint, component, identify};
+use kilter_which::{Fingerprint, component as components, identify};
 
 use self::deciders::{Deciders, Known};
 use self::naming::Naming;
@@ -109,6 +109,7 @@ fn answer(
     let row = collective.and_then(|one| known.library.algorithms_of(one));
     let Deciders {
         dropin,
+        component,
         others: deciders,
     } = Deciders::of(known, target, forced);
     let mut cell = Cell {
@@ -117,7 +118,8 @@ fn answer(
         hosts: known.hosts,
         bytes: target.bytes(),
         called: None,
-        component: component::of(path),
+        component: components::of(path),
+        handed_on: None,
         algorithms: identified
             .fits
             .iter()
@@ -146,7 +148,7 @@ fn answer(
         cell.decided = decision;
         return cell;
     }
-    let by_itself = own.paths.iter().find_map(|path| component::own_decision(path));
+    let by_itself = own.paths.iter().find_map(|path| components::own_decision(path));
     // Functions that no forced algorithm has, where forcing acts.
     let elsewhere = known.library.components.as_ref().is_some_and(|components| {
         let own = cell.component.as_deref();
@@ -163,6 +165,12 @@ fn answer(
             is_another,
         },
     );
+    if let Some(component) = component {
+        let handed = component.judge(cell.component.as_deref(), path);
+        cell.handed_on = handed.component;
+        cell.decided = handed.algorithm.unwrap_or(cell.decided);
+        cell.not_followed.extend(handed.not_followed);
+    }
     if cell.algorithms.is_empty() {
         cell.unknown = Some(why_unknown((ran, found, &own), (forced, &others), row, known));
         // The functions are a name all the same, if they have names.
@@ -226,7 +234,7 @@ fn own_name(path: &[String], target: &Target) -> Option<String> {
     let collective = target.function.as_str();
     let is_of_it = |function: &&String| {
         let name = function.to_ascii_lowercase();
-        !component::is_standard(function) && !name.contains('+') && name.contains(collective)
+        !components::is_standard(function) && !name.contains('+') && name.contains(collective)
     };
     path.iter().rev().find(is_of_it).cloned()
 }

@@ -3,11 +3,11 @@
 use super::*;
 
 /// Takes the component out for everything.
-const GATE: &str =
+pub(super) const GATE: &str =
     "[[parameters]]\nname = \"gate\"\ndefault = \"0\"\ntry = [1]\nadmits_algorithms = true\nsummary = \"scripted\"\n";
 
 /// Its file, and the variable that says the same for one collective.
-const COMPONENTS: &str = r#"
+pub(super) const COMPONENTS: &str = r#"
 [components]
 form = "han"
 parameters = { use_components = "1" }

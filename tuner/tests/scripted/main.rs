@@ -17,6 +17,7 @@ mod limits;
 mod machine;
 mod mix;
 mod noise;
+mod online;
 mod other_load;
 mod overlap;
 mod plugin;

@@ -107,3 +107,71 @@ fn several_calls_share_their_jobs() {
     let many = site.which(&["reduce@1..4KiB:x4", "bcast@8", "allreduce@64"]).unwrap();
     assert_eq!((many.0.len(), many.1), (9, one.1));
 }
+
+/// A component that chooses another one by its file, where nothing takes it out.
+fn with_components() -> ScriptedLibrary {
+    ScriptedLibrary::new()
+        .own_choice(2)
+        .described(super::components::GATE)
+        .admits_algorithms(|settings| settings.value("gate") == "1")
+        .described(super::components::COMPONENTS)
+}
+
+/// The cell of a broadcast of 4 KiB on two hosts, where the file of components has this text.
+fn handed_on(text: &str, arguments: &[&str]) -> (String, Cell) {
+    let (directory, site) = site(with_components());
+    let (hosts, file) = (directory.path().join("hosts"), directory.path().join("han.conf"));
+    std::fs::write(&hosts, "host0\nhost1\n").unwrap();
+    std::fs::write(&file, text).unwrap();
+    let named = format!("components_filename={}", file.display());
+    let hosts = hosts.display().to_string();
+    let own = ["bcast@4096", "--hostfile", &hosts, "--mca", &named];
+    let (mut cells, _) = site.which(&[&own, arguments].concat()).unwrap();
+    (file.display().to_string(), cells.remove(0))
+}
+
+const HANDS_ON: &str = "1\n7 # bcast\n1\n2 # level\n1\n1 # ranks and more\n2\n0 han\n4096 tuned\n";
+const READ: [&str; 2] = ["--mca", "use_components=1"];
+
+#[test]
+fn a_file_that_chooses_the_component_is_named_with_its_line() {
+    let (file, cell) = handed_on(HANDS_ON, &READ);
+    assert_eq!(cell.component.as_deref(), Some("tuned"), "{cell:#?}");
+    let by = cell.handed_on.as_ref().map(in_words);
+    assert_eq!(by, Some(format!("the rule `4096 tuned` of {file}:9")));
+    // The algorithm is the component's own affair.
+    assert_eq!(algorithms(&cell), ["two"]);
+    assert!(matches!(cell.decided, Decision::Default { .. }), "{:?}", cell.decided);
+    assert!(cell.not_followed.is_empty(), "{:?}", cell.not_followed);
+    let parameter = [READ.as_slice(), &["--mca", "bcast_algorithm=3"]].concat();
+    let (_, cell) = handed_on(HANDS_ON, &parameter);
+    assert!(cell.handed_on.is_some());
+    assert_eq!(algorithms(&cell), ["three"]);
+}
+
+#[test]
+fn a_component_that_keeps_a_call_by_its_file_is_named_as_well() {
+    let (file, cell) = handed_on(&HANDS_ON.replace("4096 tuned", "8192 tuned"), &READ);
+    assert_eq!(cell.component.as_deref(), Some("han"), "{cell:#?}");
+    let by = cell.handed_on.as_ref().map(in_words);
+    assert_eq!(by, Some(format!("the rule `0 han` of {file}:8")));
+}
+
+#[test]
+fn a_file_of_components_that_is_not_read_was_not_followed() {
+    for (text, arguments, why) in [
+        (HANDS_ON, &["--mca", "use_components=0"][..], "`use_components` is `0`"),
+        ("1\n7\n1\n2\n1\n1\n1\n0 tunde\n", &READ, "`tunde` is no component"),
+        // A gate takes the component out that reads the file.
+        (
+            &HANDS_ON.replace("4096 tuned", "4096 han"),
+            &["--mca", "use_components=1", "--mca", "gate=1"],
+            "component tuned carried the call out",
+        ),
+    ] {
+        let (_, cell) = handed_on(text, arguments);
+        let because: Vec<&str> = cell.not_followed.iter().map(|one| one.because.as_str()).collect();
+        assert!(because.len() == 1 && because[0].contains(why), "{because:?}");
+        assert_eq!(cell.handed_on, None);
+    }
+}

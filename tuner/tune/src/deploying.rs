@@ -218,7 +218,7 @@ fn emit_what_acts(
     // Each time with less in it.
     for time in 0.. {
         let deployed = ledger.deployment();
-        let emitted = emit::emit(parts.jobs, parts.plan, parts.facts, &deployed)?;
+        let emitted = emit::emit(parts.jobs, parts.plan, parts.facts, &deployed, &[])?;
         let setup = emit::staged(parts.jobs, &emitted)?;
         let idle = proof::not_carried_out(parts.jobs, parts.proofs, &format!("{label}/{time}"), &setup, &deployed)?;
         if idle.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kilter_algorithms::Collective;
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::Change;
-use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::plan::{PlannedCell, Subject};
@@ -15,6 +15,7 @@ use kilter_overlap::tuning::Goals;
 use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::pricing;
 use kilter_search::reproducibility;
+use kilter_search::runners_up;
 use kilter_search::target::{ask_for, dearest_first, targets};
 use kilter_search::verification::{Allowance, Medians, Verification, verify};
 
@@ -47,6 +48,8 @@ pub struct Tuned {
     pub emitted: Option<Emitted>,
     /// Everything that competed.
     pub contests: Vec<Contest>,
+    /// Runners-up that the profile names for jobs to try.
+    pub tried: Vec<Selection>,
     /// Targets for overlap.
     pub goals: Goals,
     /// Calls under the deployed files beside the untouched library, with ranks that arrive apart.
@@ -72,6 +75,17 @@ impl Tuned {
             || [&cell.left, &cell.right]
                 .into_iter()
                 .any(|side| deployed.chooses_for(side))
+    }
+
+    /// Writes the same files once more, with runners-up in the profile, which launches without `KILTER_ONLINE` do not look at.
+    fn name_runners_up(&mut self, context: &Context<'_>) -> anyhow::Result<()> {
+        let candidates = runners_up::of(&self.contests, &self.deployment);
+        self.tried = runners_up::admitted(context.in_job_search(), candidates)?;
+        if !self.tried.is_empty() {
+            let (jobs, plan, facts) = (&context.jobs, &context.plan, &context.facts);
+            self.emitted = Some(emit::emit(jobs, plan, facts, &self.deployment, &self.tried)?);
+        }
+        Ok(())
     }
 
     /// Deploys nothing, since everything was taken back: times measured with it say nothing of the library as it is.
@@ -115,6 +129,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         ledger: Ledger::default(),
         emitted: None,
         contests: Vec::new(),
+        tried: Vec::new(),
         goals,
         arrivals: Vec::new(),
         before,
@@ -193,6 +208,9 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
         tuned.emitted = None;
         tuned.arrivals.clear();
         tuned.goals.nothing_deployed();
+    }
+    if options.online {
+        tuned.name_runners_up(context)?;
     }
     let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(jobs, emitted));
     tuned.goals.draw(jobs, staged.transpose()?.as_ref())?;

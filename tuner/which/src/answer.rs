@@ -54,6 +54,9 @@ pub struct Cell {
     pub called: Option<Called>,
     /// Component of the library that carried the call out, if it is known.
     pub component: Option<String>,
+    /// The place that decided on the component, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handed_on: Option<Decision>,
     /// The algorithm that ran. Several where they cannot be told apart; none where nobody knows.
     pub algorithms: Vec<Algorithm>,
     /// The evidence.

@@ -14,6 +14,9 @@ const NAMES: &[(&str, &str)] = &[
     ("libkilter", "kilter (drop-in)"),
 ];
 
+/// Beginnings and ends of names of functions that only ask which component is to carry a call out.
+const ASKS: &[(&str, &str)] = &[("mca_coll_han_", "_intra_dynamic")];
+
 /// Components that only have code for others.
 const HELPERS: &[&str] = &["base", "monitoring", "sync"];
 
@@ -71,10 +74,19 @@ pub fn is_of_system(file: &str) -> bool {
     SYSTEM.iter().any(|beginning| base.starts_with(beginning))
 }
 
-/// The component of a path, outermost function first: the first that carries collectives out.
+/// The component of a path, outermost function first: the first that carries collectives out, and the one that asks for another where that is all
+/// that is seen.
 #[must_use]
 pub fn of(path: &[String]) -> Option<String> {
-    path.iter().find_map(|function| of_function(function))
+    let carries = path.iter().filter(|function| !asks(function));
+    let carrier = carries.into_iter().find_map(|function| of_function(function));
+    carrier.or_else(|| path.iter().find_map(|function| of_function(function)))
+}
+
+/// True for a function that asks which component is to carry a call out.
+fn asks(function: &str) -> bool {
+    let mut forms = ASKS.iter();
+    forms.any(|(beginning, end)| function.starts_with(beginning) && function.ends_with(end))
 }
 
 fn of_function(function: &str) -> Option<String> {
@@ -120,6 +132,9 @@ mod tests {
     fn the_outermost_component_has_carried_it_out() {
         let han = path("PMPI_Reduce mca_coll_han_reduce_intra ompi_coll_tuned_reduce_intra_dec_fixed");
         assert_eq!(of(&han).as_deref(), Some("han"));
+        let handed_on = path("PMPI_Reduce mca_coll_han_reduce_intra_dynamic ompi_coll_tuned_reduce_intra_dec_fixed");
+        assert_eq!(of(&handed_on).as_deref(), Some("tuned"));
+        assert_eq!(of(&handed_on[..2]).as_deref(), Some("han"));
         let tuned = path("PMPI_Reduce ompi_coll_tuned_reduce_intra_dec_fixed ompi_coll_base_reduce_intra_binomial");
         assert_eq!(of(&tuned).as_deref(), Some("tuned"));
         assert_eq!(own_decision(&tuned), Some("ompi_coll_tuned_reduce_intra_dec_fixed"));

@@ -2,7 +2,7 @@
 //!
 //! A [`fingerprint`] is what a call left behind: the functions in which ranks waited, and the messages that were sent. [`identify()`] compares the
 //! fingerprint of a call, as everybody makes it, with those of the library's algorithms, each forced. [`component`] reads names of functions.
-//! [`decide`] weighs what could have decided, in the order in which the library asks. An [`answer`] is all of it; [`text`] and [`json`] render it.
+//! [`decide`] weighs what could have decided, in the order in which the library asks, and [`handing`] what chose the component before that. An [`answer`] is all of it; [`text`] and [`json`] render it.
 //! [`symbols`] finds names of functions in a shared object.
 //!
 //! The crate starts nothing and reads no file.
@@ -11,6 +11,7 @@ pub mod answer;
 pub mod component;
 pub mod decide;
 pub mod fingerprint;
+pub mod handing;
 pub mod identify;
 pub mod json;
 pub mod lines;

@@ -1,5 +1,8 @@
 //! Lines of files that decide.
 
+/// The level of a file of HAN that speaks of the communicator of the call, by number and name.
+const WHOLE: (u64, &str) = (2, "global_communicator");
+
 /// Line, from 1, and value of the last `NAME = VALUE` for this name, in a file with `#` comments.
 #[must_use]
 pub fn assignment(text: &str, name: &str) -> Option<(usize, String)> {
@@ -62,6 +65,45 @@ pub fn of_numbers(text: &str, collective: u64, ranks: u64, bytes: u64) -> Option
     None
 }
 
+/// Line, from 1, and text of the rule that a file of Open MPI's HAN has for a call: of the collective, by its number or name, on the level of the whole
+/// communicator, the last communicator size not above `ranks`; there the last message size not above `size`.
+#[must_use]
+pub fn of_components(text: &str, collective: (u64, &str), ranks: u64, size: u64) -> Option<(usize, String)> {
+    let mut words = text
+        .lines()
+        .enumerate()
+        .flat_map(|(index, line)| {
+            let line = line.split('#').next().unwrap_or_default();
+            line.split_ascii_whitespace().map(move |word| (index + 1, word))
+        })
+        .peekable();
+    let is = |word: &str, (number, name): (u64, &str)| word == name || word.parse() == Ok(number);
+    let mut found = None;
+    for _ in 0..words.next()?.1.parse::<u64>().ok()? {
+        let is_collective = is(words.next()?.1, collective);
+        for _ in 0..words.next()?.1.parse::<u64>().ok()? {
+            let is_level = is(words.next()?.1, WHOLE);
+            for _ in 0..words.next()?.1.parse::<u64>().ok()? {
+                let from_ranks: u64 = words.next()?.1.parse().ok()?;
+                let holds = is_collective && is_level && from_ranks <= ranks;
+                for _ in 0..words.next()?.1.parse::<u64>().ok()? {
+                    let (line, from) = words.next()?;
+                    let mut rule = vec![from, words.next()?.1];
+                    // The algorithm may be joined to its sign, or follow it.
+                    if let Some((_, marked)) = words.next_if(|(_, word)| word.starts_with('@')) {
+                        rule.push(marked);
+                        rule.extend((marked == "@").then(|| words.next()).flatten().map(|(_, name)| name));
+                    }
+                    if holds && from.parse::<u64>().ok()? <= size {
+                        found = Some((line, rule.join(" ")));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Line, from 1, of the last of these keys of JSON, each within the object of the one before it.
 #[must_use]
 pub fn nested(text: &str, keys: &[String]) -> Option<usize> {
@@ -96,6 +138,20 @@ mod tests {
         assert_eq!(of_numbers("1 11 1", 11, 4, 8), None);
         let second = "rule-file-version-2\n1\n11\n1\n0\n2\n0 1 0 0 4\n8 2 0 0\n";
         assert_eq!(of_numbers(second, 11, 4, 4), Some((7, "0 1 0 0 4".to_owned())));
+    }
+
+    #[test]
+    fn a_component_is_found_with_its_line() {
+        let text = "2 # collectives\n7 # bcast\n2\n1\n1\n1 1\n0 libnbc\n2 # level\n2\n1 1\n0 han\n8 # ranks and more\n2\n0 han @ simple\n65536 tuned\n\
+                    allreduce\n1\nglobal_communicator\n1\n1 1 0 han @intra\n";
+        let of = |collective, ranks, size| of_components(text, collective, ranks, size);
+        let bcast = (7, "bcast");
+        assert_eq!(of(bcast, 4, 1 << 20), Some((11, "0 han".to_owned())));
+        assert_eq!(of(bcast, 8, 8), Some((14, "0 han @ simple".to_owned())));
+        assert_eq!(of(bcast, 9, 65536), Some((15, "65536 tuned".to_owned())));
+        assert_eq!(of((2, "allreduce"), 2, 8), Some((20, "0 han @intra".to_owned())));
+        assert_eq!(of((9, "gather"), 8, 8), None);
+        assert_eq!(of_components("1 7 1", bcast, 8, 8), None);
     }
 
     #[test]

@@ -54,6 +54,9 @@ fn lines(cell: &Cell) -> Vec<String> {
     if let Some(unknown) = &cell.unknown {
         lines.extend(wrapped(INDENT, &format!("not known: {unknown}")));
     }
+    if let Some(handed_on) = &cell.handed_on {
+        lines.extend(wrapped(INDENT, &format!("component by {}", in_words(handed_on))));
+    }
     let decided = match &cell.decided {
         Decision::Unknown { because } => format!("what decided is not known: {because}"),
         known => format!("decided by {}", in_words(known)),
@@ -152,6 +155,7 @@ mod tests {
             bytes: 4096,
             called: None,
             component: Some("tuned".to_owned()),
+            handed_on: None,
             algorithms: vec![algorithm("binomial", "coll_tuned_reduce_algorithm=5")],
             known: vec![Evidence {
                 kind: Kind::CallPath,

@@ -1,11 +1,13 @@
 //! The sites of communicators: what is tried there, how ranks agree on times, and what comes of it ([`crate::online`] runs it).
 //!
-//! * [`key`]: which calls are compared with each other. [`place`]: a site, and how far that has come.
-//! * [`exchange`]: how ranks agree on times. [`learnt`]: what jobs leave for later ones. [`report`]: what they say of it.
+//! * [`key`]: which calls are compared with each other. [`place`]: a site, and how far that has come. [`lease`]: calls that need not ask it.
+//! * [`exchange`]: how ranks agree on times. [`common_clock`]: the clock of these times. [`learnt`]: what jobs leave for later ones. [`report`]: what they say of it.
 
+mod common_clock;
 mod exchange;
 mod key;
 mod learnt;
+mod lease;
 mod place;
 mod report;
 
@@ -20,6 +22,7 @@ use kilter_online::knowledge::Layout;
 
 use crate::private::Private;
 use crate::rules::{Action, Implementation, Rules};
+use crate::sites::common_clock::CommonClock;
 pub(crate) use crate::sites::key::{Key, is_comparable};
 use crate::sites::learnt::Shared;
 pub(crate) use crate::sites::place::Place;
@@ -32,6 +35,7 @@ type Sites = Vec<(Key, Option<Rc<Place>>)>;
 pub(crate) struct Online {
     world: &'static World,
     layout: Layout,
+    clock: CommonClock,
     /// The beginning of its sites, once there is one.
     shared: OnceCell<Shared>,
     /// Sites by collective; `None` where there is nothing to try.
@@ -75,6 +79,7 @@ impl Online {
         Some(Online {
             world,
             layout: world.layout(comm)?,
+            clock: CommonClock::new(world, comm)?,
             shared: OnceCell::new(),
             sites: [const { RefCell::new(Vec::new()) }; Collective::ALL.len()],
             number: alive.0,
@@ -126,9 +131,21 @@ impl Online {
         place
     }
 
-    /// Nanoseconds now, on the clock of rank 0.
+    /// Nanoseconds now, on the common clock of the communicator's ranks.
     pub(crate) fn now_ns(&self) -> i64 {
-        self.world.now_ns()
+        self.clock.now_ns()
+    }
+
+    /// A site has adopted what was exchanged: the common clock may have to be compared.
+    ///
+    /// # Safety
+    /// All ranks of the communicator make this call, after the same step of the same site.
+    #[cold]
+    pub(crate) unsafe fn adopted(&self, place: &Place) {
+        if let Some(ended_ns) = place.ended_ns() {
+            // SAFETY: by this function's contract.
+            unsafe { self.clock.adopted(ended_ns, place.private()) };
+        }
     }
 
     /// An implementation cannot run here: no site tries it any more.

@@ -1,30 +1,37 @@
 //! A site of a communicator: what is tried there, and how far that has come.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use kilter_mpi::MPI_Comm;
 use kilter_online::knowledge::{DEFAULT, Entry};
-use kilter_online::{Act, Arm, Settings, Site, Spent, Step};
+use kilter_online::{Act, Arm, Settings, Site, Spent, Step, last_ended};
 
 use crate::private::Private;
 use crate::rules::{Action, Implementation};
 use crate::sites::exchange::Exchange;
 use crate::sites::key::Key;
 use crate::sites::learnt::Shared;
+use crate::sites::lease::Lease;
 
 /// A site of a communicator. It lives as long as the communicator's state.
 pub(crate) struct Place {
     pub(crate) key: Key,
     settings: Settings,
+    /// Calls that are made without asking.
+    lease: Lease,
     inner: RefCell<Inner>,
     /// The communicator of the exchange: it must not go before that.
-    _private: Arc<Private>,
+    private: Arc<Private>,
 }
 
 struct Inner {
     site: Site,
     exchange: Exchange,
+    /// Common time at which the last call ended that was adopted.
+    ended_ns: Option<i64>,
     /// The actions of the arms, but for arm 0, the library's own.
     actions: Vec<Rc<Action>>,
     calls: u64,
@@ -64,39 +71,30 @@ impl Place {
         Place {
             key,
             settings: settings.clone(),
+            lease: Lease::new(arms(&actions)),
             inner: RefCell::new(Inner {
                 site: match first {
                     Some(arm) => site.trusting(Arm(arm)),
                     None => site,
                 },
                 exchange: Exchange::new(private.comm()),
+                ended_ns: None,
                 actions,
                 calls: 0,
             }),
-            _private: private,
+            private,
         }
     }
 
-    /// True if the site has settled on this arm, so that the next call runs it and nothing else happens; the call is counted then.
-    #[inline]
-    pub(crate) fn goes_on_with(&self, arm: Arm) -> bool {
-        let Ok(mut inner) = self.inner.try_borrow_mut() else {
-            return false;
-        };
-        if inner.site.settled() != Some(arm) {
-            return false;
-        }
-        inner.calls += 1;
-        let step = inner.site.step();
-        debug_assert!(step.arm == arm && !step.timed && step.before == Act::Nothing);
-        true
+    /// The number of calls left in which this arm runs and nothing else happens: a call that takes one off does not ask for a step. It stays in its
+    /// place as long as the site lives.
+    pub(crate) fn left(&self, arm: Arm) -> Option<NonNull<Cell<u64>>> {
+        self.lease.left(arm)
     }
 
-    /// True if the next call would be like that.
+    /// True if the next call is one of those.
     pub(crate) fn has_settled_on(&self, arm: Arm) -> bool {
-        self.inner
-            .try_borrow()
-            .is_ok_and(|inner| inner.site.settled() == Some(arm))
+        self.lease.has(arm)
     }
 
     /// The step of the next call, once the act before it is done. `None` where another call on the communicator is under way, which MPI does not
@@ -107,12 +105,14 @@ impl Place {
     #[inline]
     pub(crate) unsafe fn step(&self, at_once: bool) -> Option<Step> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
-        inner.calls += 1;
+        let passed = self.lease.end(&mut inner.site);
+        inner.calls += 1 + passed;
         let step = inner.site.step();
         if step.before != Act::Nothing {
             // SAFETY: by this function's contract.
             unsafe { inner.act(step.before, at_once) };
         }
+        self.lease.grant(&inner.site);
         Some(step)
     }
 
@@ -121,6 +121,16 @@ impl Place {
         if let Ok(mut inner) = self.inner.try_borrow_mut() {
             inner.site.timed(started_ns, ended_ns);
         }
+    }
+
+    /// Common time at which the last call ended that was adopted, the same on all ranks; `None` where no rank timed any.
+    pub(crate) fn ended_ns(&self) -> Option<i64> {
+        self.inner.try_borrow().ok()?.ended_ns
+    }
+
+    /// The communicator of the exchange.
+    pub(super) fn private(&self) -> MPI_Comm {
+        self.private.comm()
     }
 
     /// The action of an arm other than the library's own.
@@ -142,6 +152,8 @@ impl Place {
         if inner.actions.iter().all(is_other) {
             return;
         }
+        let passed = self.lease.end(&mut inner.site);
+        inner.calls += passed;
         // SAFETY: all ranks have begun it by now, since all make this call.
         let _ = unsafe { inner.exchange.wait() };
         inner.actions.retain(is_other);
@@ -154,6 +166,8 @@ impl Place {
     /// The communicator is being freed, or MPI ends: all ranks have made as many calls, or make them without waiting for this one.
     pub(super) unsafe fn finish(&self) -> Option<Account> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
+        let passed = self.lease.end(&mut inner.site);
+        inner.calls += passed;
         let Inner { site, exchange, .. } = &mut *inner;
         // SAFETY: by this function's contract.
         if let Some(maxima) = unsafe { exchange.wait() } {
@@ -187,6 +201,7 @@ impl Inner {
                 Act::Adopt => {
                     if let Some(maxima) = self.exchange.wait() {
                         self.site.adopt(maxima);
+                        self.ended_ns = last_ended(maxima);
                     }
                 }
             }

@@ -396,6 +396,7 @@ mod tests {
                 layouts: Vec::new(),
                 transports: Vec::new(),
                 left_out: Vec::new(),
+                tried: Vec::new(),
             };
             rules(&library(version), &decisions).map(|(_, text)| text)
         };

@@ -84,6 +84,7 @@ fn with_assignment(
         layouts: Vec::new(),
         transports: Vec::new(),
         left_out: Vec::new(),
+        tried: Vec::new(),
     };
     look(&installation, &decisions);
 }

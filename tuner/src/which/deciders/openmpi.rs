@@ -11,24 +11,14 @@ use kilter_which::decide::Decider;
 use kilter_which::lines;
 
 use super::parameter::inactive;
-use super::{Known, Places};
+use super::{Known, NO_FILE, Places, file};
 
 /// Parameter that names the file.
 pub(super) const FILENAME: &str = "coll_tuned_dynamic_rules_filename";
 
-/// Name of a file that is not there, which the library takes for no rules.
-const NO_FILE: &str = "none";
-
-/// The file that is named, if one is.
-fn file(variables: &BTreeMap<String, String>, places: &Places<'_>) -> Option<String> {
-    let reported = variables.get(FILENAME).cloned();
-    let file = reported.or_else(|| places.set(FILENAME).map(|set| set.value))?;
-    (!file.is_empty() && file != NO_FILE).then_some(file)
-}
-
 /// The setting without which the file would win over algorithms that are forced, if there is a file.
 pub(super) fn unruled(variables: &BTreeMap<String, String>, places: &Places<'_>) -> Option<Assignment> {
-    file(variables, places).map(|_| Assignment {
+    file(FILENAME, variables, places).map(|_| Assignment {
         name: FILENAME.to_owned(),
         value: NO_FILE.to_owned(),
         environment: false,
@@ -43,7 +33,7 @@ pub(super) fn rule(
     index: &dyn Fn(u64) -> Option<usize>,
 ) -> Option<Decider> {
     let id = row.rules_id?;
-    let file = file(known.variables, known.places)?;
+    let file = file(FILENAME, known.variables, known.places)?;
     let by_file = |rule: String, place: String, asks, why: Option<String>| Decider {
         decision: Decision::Rule { place, rule },
         asks,

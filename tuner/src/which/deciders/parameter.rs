@@ -1,5 +1,7 @@
 //! A parameter that names one algorithm for all sizes.
 
+use std::collections::BTreeMap;
+
 use kilter_model::config::library::Algorithms;
 use kilter_which::answer::Decision;
 use kilter_which::decide::Decider;
@@ -62,9 +64,14 @@ pub(super) fn inactive(known: &Known<'_>) -> Option<String> {
     if !library.algorithms.iter().any(|row| row.rules_id.is_some()) {
         return None;
     }
-    library.switching.parameters.iter().find_map(|(name, wanted)| {
+    missing(known, &library.switching.parameters)
+}
+
+/// The first of these parameters that the library reports with another value than it needs to ask for a choice.
+pub(super) fn missing(known: &Known<'_>, needed: &BTreeMap<String, String>) -> Option<String> {
+    needed.iter().find_map(|(name, wanted)| {
         let got = known.variables.get(name)?;
-        (!library.same_value(name, wanted, got))
+        (!known.library.same_value(name, wanted, got))
             .then(|| format!("`{name}` is `{got}`, so that the library asks for no such choice; set it to `{wanted}`"))
     })
 }

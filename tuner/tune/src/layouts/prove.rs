@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kilter_emit::decisions::{Decisions, Part, communicators};
 use kilter_emit::{self as emit, Emitted};
-use kilter_model::deployment::Deployment;
+use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
@@ -131,7 +131,21 @@ pub fn prove(
             found.map(|found| (found, label.as_str())),
         )?;
     }
+    if emitted.is_none() && !tried(members).is_empty() {
+        emitted = Some(write(members, &merged, directory)?);
+    }
     Ok(Proven { merged, emitted })
+}
+
+/// Runners-up of all layouts, each once.
+fn tried<'m>(members: &'m [Member<'_, '_>]) -> Vec<&'m Selection> {
+    let mut all: Vec<&Selection> = Vec::new();
+    for selection in members.iter().flat_map(|member| &member.tuned.tried) {
+        if !all.contains(&selection) {
+            all.push(selection);
+        }
+    }
+    all
 }
 
 /// Warns that something was taken out, and says what is known of the rest.
@@ -211,6 +225,7 @@ fn write(members: &[Member<'_, '_>], merged: &Merged, directory: &Path) -> anyho
         layouts: members.iter().map(|member| member.layout).collect(),
         transports,
         left_out: merged.left_out.iter().map(LeftOut::line).collect(),
+        tried: tried(members),
     };
     emit::write_to(&members[0].context.jobs, &decisions, directory)
 }
