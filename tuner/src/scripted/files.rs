@@ -10,15 +10,10 @@ use kilter_bench::launch::CommandSpec;
 use kilter_emit::components::ComponentRules;
 use kilter_emit::mca;
 use kilter_emit::mvapich2_conf;
-<<<<<<< HEAD
 use kilter_emit::rules::{ByNodes, Nodes, Rules};
-use kilter_model::config::library::Library;
-=======
-use kilter_emit::rules::Rules;
 use kilter_model::config::library::{Components, Library};
 
 use super::call::Settings;
->>>>>>> online
 
 /// The variables in which a launcher's own environment sets parameters, and the one that names files of them.
 const PARAMETER: &str = "OMPI_MCA_";

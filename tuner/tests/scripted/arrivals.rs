@@ -83,8 +83,7 @@ fn a_setting_that_is_slower_when_ranks_arrive_apart_is_taken_back() {
 /// the default without the gate, and the default under it slower still, beside which algorithm 2 would pass.
 #[test]
 fn a_winner_behind_a_gate_that_is_slower_when_ranks_arrive_apart_is_refused() {
-    let gate =
-        "[[parameters]]\nname = \"gate\"\ndefault = \"0\"\ntry = [1]\nadmits_algorithms = true\nsummary = \"scripted\"\n";
+    let gate = "[[parameters]]\nname = \"gate\"\ndefault = \"0\"\ntry = [1]\nadmits_algorithms = true\nsummary = \"scripted\"\n";
     let library = || {
         let is_apart = |call: &Call<'_>| call.arrival.is_some_and(|arrival| arrival.shape == Shape::Random);
         ScriptedLibrary::new()
@@ -133,9 +132,15 @@ fn a_setting_of_one_layout_that_is_slower_on_another_when_ranks_arrive_apart_is_
     let changes = |arguments: &str| {
         let (_directory, site) = site(library());
         let arguments = format!("--guidelines GL8 --sizes 4096 --only parameters --layouts 2,2x2 {arguments}");
-        let (reports, _) = site.tune_layouts(&arguments.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let (reports, _) = site
+            .tune_layouts(&arguments.split_whitespace().collect::<Vec<_>>())
+            .unwrap();
         let changes = reports[0].changes.iter().map(|change| change.name.clone());
-        let apart = reports[1].arrivals.iter().map(|cell| cell.comparison.ratio).collect::<Vec<_>>();
+        let apart = reports[1]
+            .arrivals
+            .iter()
+            .map(|cell| cell.comparison.ratio)
+            .collect::<Vec<_>>();
         (changes.collect::<Vec<_>>(), apart, reports[0].warnings.join("\n"))
     };
     let (together, none, _) = changes("--arrival none");
@@ -147,7 +152,10 @@ fn a_setting_of_one_layout_that_is_slower_on_another_when_ranks_arrive_apart_is_
     // What slows none stays, and the report of the layout that did not choose it has the comparison.
     let (kept, ratios, warnings) = changes("--arrival late-one,linear");
     assert_eq!(kept, ["x"], "{warnings}");
-    assert!(ratios.len() == 2 && ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.1), "{ratios:?}");
+    assert!(
+        ratios.len() == 2 && ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.1),
+        "{ratios:?}"
+    );
 }
 
 /// Reduce holds when the ranks come together. With a late rank it is twice as slow as Allreduce.

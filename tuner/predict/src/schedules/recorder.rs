@@ -139,12 +139,12 @@ impl Transport for Recorder<'_> {
 
     // Both are safe whatever the caller does: no buffer is kept.
 
-    unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<Option<Step>, TransportError> {
+    unsafe fn isend(&mut self, to: usize, data: &[u8]) -> Result<Option<Step>, TransportError> {
         self.send(to, data)?;
         Ok(None)
     }
 
-    unsafe fn irecv<'b>(&mut self, from: usize, _: &'b mut [u8]) -> Result<Option<Step>, TransportError> {
+    unsafe fn irecv(&mut self, from: usize, _: &mut [u8]) -> Result<Option<Step>, TransportError> {
         Ok(Some(self.post(from)))
     }
 
