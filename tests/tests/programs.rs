@@ -40,7 +40,6 @@ fn main() -> std::process::ExitCode {
         tracer::beyond,
         tracer::by_hand,
         tracer::hpl,
-        tracer::perfetto,
         tracer::proof,
         tracer::trace,
         tracer::waiting,

@@ -5,7 +5,6 @@ pub(crate) mod advise;
 pub(crate) mod beyond;
 pub(crate) mod by_hand;
 pub(crate) mod hpl;
-pub(crate) mod perfetto;
 pub(crate) mod proof;
 pub(crate) mod trace;
 pub(crate) mod waiting;

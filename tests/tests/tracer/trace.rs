@@ -28,7 +28,7 @@ fn messages(mpi: Mpi) -> PathBuf {
 }
 
 /// Runs `trace.c` with the tracer in its ranks.
-pub(super) fn traced(mpi: Mpi, words: &[&str], ranks: usize, variables: &[(&str, &str)]) -> (Output, Trace) {
+fn traced(mpi: Mpi, words: &[&str], ranks: usize, variables: &[(&str, &str)]) -> (Output, Trace) {
     let program = messages(mpi);
     let words = std::iter::once(program.as_path()).chain(words.iter().map(Path::new));
     traced_with(mpi, &words.collect::<Vec<_>>(), ranks, &[], variables)
