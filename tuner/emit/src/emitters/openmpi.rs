@@ -440,6 +440,7 @@ mod tests {
                 assignments: &[],
                 parts: vec![part(1, &on_one), part(2, &on_two)],
                 layouts: Vec::new(),
+                tried: Vec::new(),
                 transports: Vec::new(),
                 left_out: Vec::new(),
             };
