@@ -9,15 +9,17 @@ mod names;
 mod part;
 mod plain;
 mod role;
+mod words;
 
 pub use call::{CALL_WORDS, Call};
 pub use definition::Definition;
 pub use names::{CLASSES, OPERATORS, class_name, operator_name};
 pub(super) use part::form;
 pub use part::{ANY_TAG, Blocks, Part, Piece, Pieces, flag, peer};
-pub(super) use plain::set;
-pub use plain::{PAYLOAD_WORDS, Plain};
+pub use plain::Plain;
 pub use role::Role;
+pub use words::PAYLOAD_WORDS;
+pub(super) use words::set;
 
 /// Kinds of records.
 pub mod kind {

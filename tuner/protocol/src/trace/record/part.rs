@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::digest::{Chunk, PREFIX_BYTES};
-use super::plain::{PART_WORDS, PAYLOAD_WORDS, PREFIX_WORDS, Plain, SHORT_WORDS, pair};
+use super::plain::Plain;
+use super::words::{PART_WORDS, PAYLOAD_WORDS, PREFIX_WORDS, SHORT_WORDS, pair};
 use super::{First, Role, kind};
 
 /// Rank of a message's other side.

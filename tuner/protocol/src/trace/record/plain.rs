@@ -1,19 +1,14 @@
 //! The part of a call as most are: numbers alone, which a writer keeps in registers on their way into the file.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use super::super::digest::{Digest, PREFIX_BYTES};
 use super::part::{flag, peer};
+use super::words::{PART_WORDS, PREFIX_WORDS, pair, set};
 use super::{First, Role, kind};
 
-/// Words of a part without payload, and of the shortest.
-pub(super) const PART_WORDS: usize = 7;
-pub(super) const SHORT_WORDS: usize = 2;
-/// Those of a part without payload, but for the first.
+/// Words of a part without payload, but for the first.
 const TOLD_WORDS: usize = PART_WORDS - 1;
-pub(super) const PREFIX_WORDS: usize = PREFIX_BYTES / 8;
-/// Words of the longest part but for its blocks, pieces and chunks.
-pub const PAYLOAD_WORDS: usize = PART_WORDS + PREFIX_WORDS;
 
 /// A part but for its role, its blocks, pieces and chunks. The fields are those of [`super::Part`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,20 +27,6 @@ pub struct Plain {
     pub flags: u8,
     pub crc: u32,
     pub prefix: [u8; PREFIX_BYTES],
-}
-
-/// Two halves of a word.
-#[inline]
-pub(super) fn pair(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
-}
-
-/// Stores words in places, little-endian.
-#[inline]
-pub(in crate::trace) fn set(places: &[AtomicU64], words: &[u64]) {
-    for (place, word) in places.iter().zip(words) {
-        place.store(word.to_le(), Ordering::Relaxed);
-    }
 }
 
 impl Plain {

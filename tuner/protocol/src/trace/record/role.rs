@@ -1,6 +1,6 @@
 //! Subjects of parts.
 
-use super::plain::{PART_WORDS, PAYLOAD_WORDS, SHORT_WORDS};
+use super::words::{PART_WORDS, PAYLOAD_WORDS, SHORT_WORDS};
 
 /// Subject of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
