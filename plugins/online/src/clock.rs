@@ -18,7 +18,7 @@ pub struct Clock {
     offset_ns: i64,
     /// This rank's time of the comparison; `None` for the one in `MPI_Init`, whose common clock is another rank's.
     compared_ns: Option<i64>,
-    /// What the common clock gains on this rank's, in thousand-millionths.
+    /// Gain of the common clock on this rank's, in thousand-millionths.
     gains_ppb: i64,
     /// The common time of the next comparison, once one was adopted.
     due_ns: Option<i64>,

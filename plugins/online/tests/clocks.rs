@@ -5,7 +5,7 @@ use kilter_online::{Act, Arm, Clock, Settings, Site, Step, last_ended};
 const RANKS: usize = 3;
 const US: f64 = 1_000.0;
 
-/// What each rank's clock gains on true time, in millionths: as far apart as clocks of hosts without a time service are.
+/// Gain of each rank's clock on true time, in millionths: as far apart as clocks of hosts without a time service are.
 const GAINS_PPM: [f64; RANKS] = [40.0, 0.0, -40.0];
 
 /// Time of a call until each rank leaves it. The default takes 100 us on all ranks. Under the other arm, which takes half as long again, one rank leaves

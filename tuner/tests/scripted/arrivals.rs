@@ -149,7 +149,7 @@ fn a_setting_of_one_layout_that_is_slower_on_another_when_ranks_arrive_apart_is_
     assert_eq!(at_random, Vec::<String>::new(), "{warnings}");
     let part = "the setting acts on all layouts, 2x2 did not choose it, and other layouts' settings slowed a layout";
     assert!(warnings.contains(part), "{warnings}");
-    // What slows none stays, and the report of the layout that did not choose it has the comparison.
+    // A setting that slows none stays, and the report of the layout that did not choose it has the comparison.
     let (kept, ratios, warnings) = changes("--arrival late-one,linear");
     assert_eq!(kept, ["x"], "{warnings}");
     assert!(

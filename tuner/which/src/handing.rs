@@ -16,7 +16,7 @@ pub struct Handing {
     pub inactive: Option<String>,
 }
 
-/// What a handing decided.
+/// The decision of a handing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Handed {
     /// It, if it chose the component.

@@ -14,7 +14,7 @@ use crate::world::World;
 /// The common clock, as this rank keeps it.
 pub(super) struct CommonClock {
     clock: Cell<Clock>,
-    /// Who asks whom; `None` where all ranks read one clock, which does not run apart.
+    /// The ranks that ask each other; `None` where all ranks read one clock, which does not run apart.
     tree: Option<Tree>,
     /// This rank in the communicator.
     rank: u32,

@@ -1,4 +1,4 @@
-//! How the ranks of one communicator lie on nodes.
+//! The ranks of one communicator on their nodes.
 
 use std::fmt;
 

@@ -149,7 +149,7 @@ unsafe fn in_blocks(address: usize, count: u64, datatype: MPI_Datatype) -> (usiz
     }
 }
 
-/// What few payloads have, in memory that is used again.
+/// Parts that few payloads have, in memory that is used again.
 #[derive(Default)]
 pub(crate) struct Scratch {
     packed: Vec<u8>,

@@ -245,7 +245,7 @@ fn pieces<'t, T: 't>(all: impl Iterator<Item = &'t Holding<T>> + Clone) -> Vec<(
     pieces.filter(|(_, things)| !things.is_empty()).collect()
 }
 
-/// Of rules that meet, those of the first part hold.
+/// Rules of the first part hold where rules meet.
 fn first_holds(parts: Vec<&Vec<SizeRule>>) -> Vec<SizeRule> {
     let mut rules: Vec<SizeRule> = Vec::new();
     for rule in parts.into_iter().flatten() {

@@ -547,7 +547,7 @@ fn rules_for_one_node_and_for_several_do_not_meet() {
     "#);
     let error = rules.write(RulesForm::Numbers).unwrap_err().to_string();
     assert!(error.contains("which the form of numbers cannot say"), "{error}");
-    // What would not act on `MPI_COMM_WORLD` is none of ours.
+    // A rule that would not act on `MPI_COMM_WORLD` is none of ours.
     let error = ByNodes::parse_json(&text.replace("single-node", "one-per-node")).unwrap_err();
     assert!(error.message.contains("unknown variant `one-per-node`"), "{error}");
 }
