@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde_json::Value;
+
+mod metadata;
 
 /// Crates and what they may depend on, from the bottom up.
 const ALLOWED: &[(&str, &[&str])] = &[
@@ -244,15 +245,7 @@ fn listed(list: &[(&str, &[&str])]) -> Edges {
 
 /// The workspace's crates and the edges among them: those of code, and those of tests alone.
 fn found() -> (BTreeSet<String>, Edges, Edges) {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = &metadata::packages();
     let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
     let crates: BTreeSet<String> = packages.iter().map(name).collect();
     let (mut code, mut tests) = (Edges::new(), Edges::new());

@@ -6,9 +6,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use serde_json::Value;
+mod metadata;
 
 /// Every file of Rust below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -43,14 +42,8 @@ fn example(text: &str) -> Option<usize> {
 
 #[test]
 fn no_example_is_left_out() {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let listed = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let targets = listed["packages"].as_array().unwrap().iter();
+    let packages = metadata::packages();
+    let targets = packages.iter();
     let targets = targets.flat_map(|package| package["targets"].as_array().unwrap());
     let mut silent = 0;
     for target in targets.filter(|target| target["doctest"] == false && target["doc"] == true) {

@@ -83,12 +83,8 @@ mod tests {
     #[test]
     fn the_file_that_knows_least_decides() {
         let library = find_for("mpirun (Open MPI) 6.0.0").unwrap();
-        let switch = library
-            .components
-            .as_ref()
-            .unwrap()
-            .switching(Collective::Bcast)
-            .unwrap();
+        let components = library.components.as_ref().unwrap();
+        let switch = components.switching(Collective::Bcast).unwrap();
         let settings = [("coll_tuned_bcast_algorithm".to_owned(), "3".to_owned()), switch];
         assert_eq!(Fence::of(&library, Collective::Bcast, &settings), Fence::Ranks);
         assert_eq!(Fence::of(&library, Collective::Bcast, &settings[..1]), Fence::OneNode);

@@ -34,16 +34,15 @@ impl Behind<'_> {
     }
 }
 
-/// Leaves out, one after the other, the choice that leaves most cells behind beyond those that it fixes; one that fixes as many stays. Returns the
-/// names of the targets that lose their choice.
-pub(super) fn leave_out(behind: &Behind<'_>, choices: &mut [(Target, Choice)]) -> Vec<String> {
-    let mut left_out = Vec::new();
+/// Leaves out, one after the other, the choice that leaves most cells behind beyond those that it fixes; one that fixes as many stays. Tells
+/// `say` which and why.
+pub(super) fn leave_out(behind: &Behind<'_>, choices: &mut [(Target, Choice)], say: &dyn Fn(&str)) {
     while let Some((index, cells)) = worst(behind, choices) {
         let (target, choice) = &mut choices[index];
         choice.leave_out(&NotDeployed::LeavesBehind { cells });
-        left_out.push(target.name());
+        let reason = choice.unfixed_because.as_deref().unwrap_or_default();
+        say(&format!("{}: {reason}", target.name()));
     }
-    left_out
 }
 
 /// The choice that leaves most cells behind beyond those that it fixes, with these cells.

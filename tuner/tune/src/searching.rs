@@ -85,12 +85,7 @@ impl Searched {
             may_be_fixed: &|target| may_be_fixed(ledger, context, target),
             floor: context.site.options.effect_floor,
         };
-        let left_out = leave_out(&behind, &mut self.choices);
-        for (target, choice) in &self.choices {
-            if let (true, Some(reason)) = (left_out.contains(&target.name()), &choice.unfixed_because) {
-                context.progress.warn(&format!("{}: {reason}", target.name()));
-            }
-        }
+        leave_out(&behind, &mut self.choices, &|text| context.progress.warn(text));
     }
 }
 

@@ -170,12 +170,8 @@ fn a_choice_by_size_is_refused_where_an_emitter_does_not_say_that_it_carries_the
 #[test]
 fn a_component_and_its_algorithm_are_staged_together() {
     let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
-    let switch = library
-        .components
-        .as_ref()
-        .unwrap()
-        .switching(Collective::Bcast)
-        .unwrap();
+    let components = library.components.as_ref().unwrap();
+    let switch = components.switching(Collective::Bcast).unwrap();
     let chosen = Selection::Settings(vec![("coll_tuned_bcast_algorithm".to_owned(), "3".to_owned()), switch]);
     let selections = Selections::from([((Collective::Bcast, 4096), chosen)]);
     let home = TempDir::new().unwrap();
