@@ -86,7 +86,7 @@ fn where_the_seconds_reach_for_few_finals_these_are_held() {
     assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
-/// Where not even one launch fits, the cell stays open.
+/// A cell stays open if not even one launch fits.
 #[test]
 fn finals_without_time_leave_their_cells_open() {
     let library = slow_reduce(|call| call.algorithm == 2).slower(180_000.0);

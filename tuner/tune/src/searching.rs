@@ -172,7 +172,7 @@ fn for_cells(
         let contests = Contests::new(context.in_job_search(), &with_choices, &label).favouring(chosen);
         let mut further = contests.run(&behind, &allowed)?;
         searched.extend(further.iter().map(|(target, _)| target.clone()));
-        // Where few competed and none is good enough, the next round tries all others.
+        // The next round tries all others if few competed and none is good enough.
         let had_few = |target: &Target| {
             with_choices
                 .selections
