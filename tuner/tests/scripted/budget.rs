@@ -86,6 +86,36 @@ fn where_the_seconds_reach_for_few_finals_these_are_held() {
     assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
+/// Reduce and Bcast have algorithms that take sixty times as long as the best, so that a block of their screening takes longer than both finals.
+#[test]
+fn slow_candidates_keep_no_final_away() {
+    let library = ScriptedLibrary::new()
+        .slower(3_000.0)
+        .cost("reduce", |call, usual| match call.algorithm {
+            2 => usual,
+            3 => 60.0 * usual,
+            _ => 4.0 * usual,
+        })
+        .cost("bcast", |call, usual| match call.algorithm {
+            2 => usual,
+            3 => 60.0 * usual,
+            _ => 8.0 * usual,
+        });
+    let run = tune(
+        library,
+        "--guidelines GL8,GL10 --sizes 4096 --only parameters --budget 43 --rounds 1",
+    );
+    assert_eq!(
+        changes(&run),
+        [
+            "MPI_Bcast at 4 KiB=bcast_algorithm=2",
+            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
+        ],
+        "{:#?}",
+        run.report.warnings
+    );
+}
+
 /// A cell stays open if not even one launch fits.
 #[test]
 fn finals_without_time_leave_their_cells_open() {
