@@ -164,7 +164,13 @@ fn scalapack_passes_its_residual_checks() {
 /// The command of lammps for `melt.lammps`, behind options of the launcher that choose its folder.
 pub(crate) fn lammps(folder: &Path) -> Vec<PathBuf> {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/melt.lammps");
-    let words = [Path::new("-wdir"), folder, Path::new("/usr/bin/lmp"), Path::new("-in"), &input];
+    let words = [
+        Path::new("-wdir"),
+        folder,
+        Path::new("/usr/bin/lmp"),
+        Path::new("-in"),
+        &input,
+    ];
     words.map(Path::to_path_buf).into()
 }
 

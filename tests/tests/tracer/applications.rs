@@ -53,7 +53,4 @@ fn lammps_has_the_same_energies_as_without() {
     assert_thermodynamics(&with, &without, "counted and traced");
 }
 
-kilter_tests::cases![
-    hpcc_is_as_right_as_without,
-    lammps_has_the_same_energies_as_without,
-];
+kilter_tests::cases![hpcc_is_as_right_as_without, lammps_has_the_same_energies_as_without,];

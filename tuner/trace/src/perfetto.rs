@@ -201,10 +201,7 @@ mod tests {
         let events = file["traceEvents"].as_array().unwrap();
         let of = |phase: &str| -> Vec<&Value> { events.iter().filter(|event| event["ph"] == phase).collect() };
         let calls = of("X").iter().filter(|slice| slice["cat"] == "mpi").count();
-        assert_eq!(
-            (of("M").len(), calls, of("s").len(), of("f").len()),
-            (6, 2, 1, 1)
-        );
+        assert_eq!((of("M").len(), calls, of("s").len(), of("f").len()), (6, 2, 1, 1));
         let (begin, end) = (of("s")[0], of("f")[0]);
         assert_eq!(
             (&begin["pid"], &end["pid"], &begin["id"]),
@@ -242,7 +239,8 @@ mod tests {
                 bound(events, arrow)
             });
             let nanoseconds = |value: &Value| (value.as_f64().unwrap() * 1e3).round() as u64;
-            let [sent, received] = marks.map(|mark| (&mark["name"], nanoseconds(&mark["ts"]), nanoseconds(&mark["dur"])));
+            let [sent, received] =
+                marks.map(|mark| (&mark["name"], nanoseconds(&mark["ts"]), nanoseconds(&mark["dur"])));
             assert_eq!(sent, (&"send".into(), begin, 1), "{waited}");
             assert_eq!(received, (&"received".into(), end - 1, 1), "{waited}");
         }

@@ -22,7 +22,11 @@ pub(crate) unsafe fn noted_one(
     if super::active().is_none() {
         return (0, status);
     }
-    let status = if status == constants::status_ignore() { own } else { status };
+    let status = if status == constants::status_ignore() {
+        own
+    } else {
+        status
+    };
     // SAFETY: by this function's contract.
     (unsafe { act::bits_of(request) }, status)
 }

@@ -125,13 +125,7 @@ unsafe fn posted(trace: &Trace, happened: &Happened, side: &Side, element: Eleme
 /// # Safety
 /// As for [`record`].
 #[inline(never)]
-unsafe fn completed(
-    trace: &Trace,
-    happened: &Happened,
-    handle: usize,
-    flag: *const c_int,
-    status: *const MPI_Status,
-) {
+unsafe fn completed(trace: &Trace, happened: &Happened, handle: usize, flag: *const c_int, status: *const MPI_Status) {
     if let Some(mut recorder) = Recorder::begun(trace, happened) {
         // SAFETY: by this function's contract.
         unsafe { recorder.completes(handle, flag, status) };

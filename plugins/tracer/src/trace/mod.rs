@@ -36,9 +36,9 @@ use kilter_protocol::trace::space::{Begin, Space};
 use crate::clock::{self, Moment};
 use crate::communicator::State;
 use crate::settings;
+use act::{Done, Kind};
 use kilter_protocol::calls::{Clock, Reading};
 use kilter_protocol::functions::Function;
-use act::{Done, Kind};
 use operations::Requests;
 
 /// The trace of this rank.

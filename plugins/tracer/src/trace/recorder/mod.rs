@@ -180,7 +180,11 @@ impl<'t> Recorder<'t> {
         unsafe {
             if let Some(side) = &act.sends {
                 // The request of both is that of the receive.
-                let request = if act.receives.is_none() { act.request } else { std::ptr::null() };
+                let request = if act.receives.is_none() {
+                    act.request
+                } else {
+                    std::ptr::null()
+                };
                 match before {
                     Some(before) => self.sent_before(side, before),
                     None => self.sends(side, &Elements::new(side), request),

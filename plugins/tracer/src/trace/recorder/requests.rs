@@ -75,7 +75,11 @@ impl Recorder<'_> {
     pub(in crate::trace) unsafe fn completes(&mut self, handle: usize, flag: *const c_int, status: *const MPI_Status) {
         // SAFETY: by this function's contract.
         let is_set = unsafe { flag.as_ref() }.is_none_or(|flag| *flag != 0);
-        let finished = if is_set { self.trace.requests.complete(handle) } else { None };
+        let finished = if is_set {
+            self.trace.requests.complete(handle)
+        } else {
+            None
+        };
         match finished {
             // SAFETY: by this function's contract.
             Some(pending) => unsafe { self.finished(&pending, status) },
