@@ -243,7 +243,7 @@ impl<'t> Recorder<'t> {
         let Some(side) = act.sends else { return };
         // SAFETY: by this function's contract.
         unsafe {
-            let elements = Elements::new(side);
+            let elements = Elements::new(&side);
             let part = part(0, self.state, side.peer, side.tag);
             self.payload(Role::Own, part, &elements, elements.bytes());
         }
