@@ -37,7 +37,6 @@ fn main() -> std::process::ExitCode {
         progress,
         tracer,
         tracer::advise,
-        tracer::applications,
         tracer::beyond,
         tracer::by_hand,
         tracer::hpl,

@@ -8,8 +8,7 @@ use kilter_mpi::{MPI_Datatype, constants, layout};
 use kilter_protocol::trace::digest::{Chunk, digest};
 use kilter_protocol::trace::record::{self, Part, Plain, Role, flag};
 
-use super::act::Side;
-use crate::datatype::{self, Element};
+use crate::datatype;
 
 /// Elements that lie otherwise in memory than in a message are packed if they have at most so many bytes.
 const MOST_PACKED: u64 = 256 << 20;
@@ -58,33 +57,27 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Those of a side of a message, whose type is plain.
-    #[inline(always)]
-    pub(crate) fn plain(side: &Side, element: Element) -> Elements {
-        Elements {
-            address: side.buffer.addr(),
-            count: side.count,
-            form: Form::Plain,
-            element_bytes: element.bytes,
-            class: element.class,
-            owns_type: false,
-        }
-    }
-
-    /// Those of a side of a message, of any type.
+    /// So many elements from an address.
     ///
     /// # Safety
     /// The type is valid.
-    pub(crate) unsafe fn new(side: &Side) -> Elements {
+    #[inline(always)]
+    pub(crate) unsafe fn new(buffer: *const c_void, count: u64, datatype: MPI_Datatype) -> Elements {
         // SAFETY: by this function's contract.
-        unsafe {
-            let element = datatype::element(side.datatype);
-            let plain = Elements::plain(side, element);
-            if element.is_plain {
-                return plain;
-            }
-            let (address, form) = in_blocks(plain.address, side.count, side.datatype);
-            Elements { address, form, ..plain }
+        let element = unsafe { datatype::element(datatype) };
+        let (address, form) = if element.is_plain {
+            (buffer.addr(), Form::Plain)
+        } else {
+            // SAFETY: by this function's contract.
+            unsafe { in_blocks(buffer.addr(), count, datatype) }
+        };
+        Elements {
+            address,
+            count,
+            form,
+            element_bytes: element.bytes,
+            class: element.class,
+            owns_type: false,
         }
     }
 
@@ -98,7 +91,7 @@ impl Elements {
     ///
     /// # Safety
     /// The type is valid.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn kept(self) -> Elements {
         match self.form {
             Form::Plain => self,
@@ -129,7 +122,7 @@ impl Elements {
     }
 
     /// Frees the duplicate.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn free(&mut self) {
         if let (true, Form::Packed(mut datatype, _)) = (self.owns_type, self.form) {
             self.owns_type = false;
