@@ -15,6 +15,7 @@ fn call(site: &mut Site, given: &mut Vec<i64>, cost: impl Fn(u16) -> Option<i64>
         Act::Exchange => *given = site.gives().to_vec(),
         Act::Adopt => site.adopt(given),
     }
+    site.acted(step.before, 1_000_000, 1_000_100);
     if step.timed
         && let Some(cost) = cost(step.arm.0)
     {
@@ -128,6 +129,19 @@ fn a_site_with_nothing_to_choose_times_the_default_alone() {
     assert!(steps.iter().all(|step| step.arm == Arm::DEFAULT));
     assert!(steps.iter().filter(|step| step.timed).count() < 100);
     assert_eq!(Site::new(&Settings::default(), 0, None).step().arm, Arm::DEFAULT);
+}
+
+#[test]
+fn nothing_is_tried_before_the_budget_pays_for_the_making_of_the_site() {
+    let first_try = |made_ns: i64| {
+        let mut site = Site::new(&Settings::default(), 3, None);
+        site.made(5, 5 + made_ns);
+        drive(&mut site, 20_000, fast).iter().position(|step| step.arm == Arm(1)).unwrap()
+    };
+    assert!(first_try(0) < 50);
+    // The constant is 10 ms, of which half is kept: 2 ms are lacking, which 3 % of 7,000 calls of 10 us pay for.
+    let late = first_try(7_000_000);
+    assert!((6_500..9_000).contains(&late), "{late}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ const GENEROUS: &str = "constant=100s";
 const ALL: &str = "epoch=64,adopt-after=2,constant=100s";
 
 fn program(mpi: Mpi) -> PathBuf {
-    mpi.built("mpicc", "online.c", &["-std=gnu11", "-O1", "-lpthread"], "online")
+    mpi.built("mpicc", "online.c", &["-std=gnu11", "-O1", "-lpthread", "-ldl"], "online")
 }
 
 /// Behind the drop-in, so that what the drop-in calls is slowed down.
@@ -185,6 +185,12 @@ fn threads_try_on_communicators_of_their_own() {
             "{mpi:?}: {}",
             output.stderr
         );
+        // Each thread frees its communicator while an exchange is under way: through the drop-in, which completes it before, and so that the drop-in does not see it.
+        let late = ("KILTER_ONLINE", "epoch=8,adopt-after=1000");
+        let output = run(mpi, "threads 40", 2, &[late]);
+        assert_right(&output, &format!("{mpi:?}, freed"));
+        let output = run(mpi, "threads 40", 2, &[late, ("KILTER_TEST_FREE_UNSEEN", "1")]);
+        assert_right(&output, &format!("{mpi:?}, freed unseen"));
     }
 }
 
