@@ -347,7 +347,10 @@ pub(crate) fn prepare() -> bool {
 pub(crate) unsafe fn before_freeing(comm: MPI_Comm) {
     // SAFETY: by this function's contract.
     let found = unsafe { attribute_of(comm) }.map(known);
-    if let Some(Known::Ruled(State { online: Some(online), .. })) = found {
+    if let Some(Known::Ruled(State {
+        online: Some(online), ..
+    })) = found
+    {
         // SAFETY: by this function's contract.
         unsafe { online.complete() };
     }

@@ -56,7 +56,10 @@ pub(crate) struct Acts {
 impl Acts {
     /// Takes what an exchange tells of the acts before it.
     pub(crate) fn told(&mut self, maxima: &[i64]) -> Told {
-        let own = maxima.len().checked_sub(INTEGERS).map_or(&[][..], |first| &maxima[first..]);
+        let own = maxima
+            .len()
+            .checked_sub(INTEGERS)
+            .map_or(&[][..], |first| &maxima[first..]);
         let took = |act: Timed| cost(own.get(act as usize..act as usize + 2)?);
         let (begun, adopted) = (took(Timed::Begun), took(Timed::Adopted));
         let both = begun.unwrap_or(0).saturating_add(adopted.unwrap_or(0));

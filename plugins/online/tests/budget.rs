@@ -70,12 +70,20 @@ fn every_scenario_keeps_its_promises() {
 /// Exchanges are waited for in calls of which none is timed: only by what they tell of themselves can a site know what it costs.
 #[test]
 fn the_account_has_what_exchanges_take() {
-    for name in ["exchanges of twenty calls", "such exchanges, default best", "late ranks"] {
+    for name in [
+        "exchanges of twenty calls",
+        "such exchanges, default best",
+        "late ranks",
+    ] {
         for seed in 0..10 {
             let run = run(scenario(name), &Settings::default(), seed, None, &[]);
             // The latest exchange is told with the next one.
             let told = run.acts_told as f64;
-            assert!(told <= run.acts + 1e6 && told >= run.acts - 2_000_000.0 - 1e6, "{name}: {told} of {}", run.acts);
+            assert!(
+                told <= run.acts + 1e6 && told >= run.acts - 2_000_000.0 - 1e6,
+                "{name}: {told} of {}",
+                run.acts
+            );
             assert!(run.worst_own <= 0, "{name}: {}", run.worst_own);
         }
     }
@@ -129,7 +137,10 @@ fn knowledge_that_is_wrong_here_costs_no_more_than_the_bound() {
             .collect();
         assert!(runs.iter().all(|run| run.settled != Some(2)), "{name}");
         let broken = share(&runs, |run| run.worst > allowed);
-        assert!(broken <= most_broken, "{name}: the bound is broken in {broken} of the runs");
+        assert!(
+            broken <= most_broken,
+            "{name}: the bound is broken in {broken} of the runs"
+        );
     }
 }
 

@@ -141,7 +141,10 @@ fn nothing_is_tried_before_the_budget_pays_for_the_making_of_the_site() {
     let first_try = |made_ns: i64| {
         let mut site = Site::new(&Settings::default(), 3, None);
         site.made(5, 5 + made_ns);
-        drive(&mut site, 20_000, fast).iter().position(|step| step.arm == Arm(1)).unwrap()
+        drive(&mut site, 20_000, fast)
+            .iter()
+            .position(|step| step.arm == Arm(1))
+            .unwrap()
     };
     assert!(first_try(0) < 50);
     // The constant is 10 ms, of which half is kept: 2 ms are lacking, which 3 % of 7,000 calls of 10 us pay for.

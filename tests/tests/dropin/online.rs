@@ -17,7 +17,12 @@ const GENEROUS: &str = "constant=100s";
 const ALL: &str = "epoch=64,adopt-after=2,constant=100s";
 
 fn program(mpi: Mpi) -> PathBuf {
-    mpi.built("mpicc", "online.c", &["-std=gnu11", "-O1", "-lpthread", "-ldl"], "online")
+    mpi.built(
+        "mpicc",
+        "online.c",
+        &["-std=gnu11", "-O1", "-lpthread", "-ldl"],
+        "online",
+    )
 }
 
 /// Behind the drop-in, so that what the drop-in calls is slowed down.

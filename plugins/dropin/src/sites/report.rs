@@ -134,7 +134,10 @@ fn outcome(sum: &Sum) -> String {
         if sum.behind_ns > 0 { "behind" } else { "ahead of" },
     );
     let acts = sum.acts_ns as f64 / 1e6;
-    parts.push(format!("{:.2} ms {side} the default, with {acts:.2} ms for exchanges", ms.abs()));
+    parts.push(format!(
+        "{:.2} ms {side} the default, with {acts:.2} ms for exchanges",
+        ms.abs()
+    ));
     parts.join("; ")
 }
 
