@@ -120,3 +120,17 @@ impl Exchange {
         }
     }
 }
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        debug_assert!(
+            !self.is_under_way(),
+            "an exchange that is under way was neither completed nor left"
+        );
+        if self.is_under_way() {
+            // The library still reads and writes them.
+            std::mem::forget(std::mem::take(&mut self.gives));
+            std::mem::forget(std::mem::take(&mut self.maxima));
+        }
+    }
+}
