@@ -152,10 +152,10 @@ fn slow_rows_are_left_after_a_few_calls() {
         ("KILTER_TEST_ROW_DELAY_NS", "2000000"),
     ];
     let tried = |output: &Output| output.calls().values().sum::<u64>();
-    // The budget for 2000 calls is 10 ms and 3 % of 200 ms: eight calls that take 2 ms longer.
+    // The budget for 2000 calls is 10 ms and 3 % of 200 ms: eight calls that take 2 ms longer. On a busy day the agreement on the communicator takes all of it.
     let output = run(Mpi::OpenMpi, "loop 2000 256", 2, &slow);
     assert_right(&output, "slow rows");
-    assert!((1..20).contains(&tried(&output)), "{}", output.stderr);
+    assert!(tried(&output) < 20, "{}", output.stderr);
     assert!(!told(&output).contains("settled on allreduce"), "{}", output.stderr);
     // With a larger one they are tried until it is sure that they are slow.
     let generous = [&slow[..], &[("KILTER_ONLINE", GENEROUS)]].concat();
@@ -229,8 +229,10 @@ fn the_rules_of_a_profile_are_tried_with_their_parameters() {
         "{}",
         output.stderr
     );
-    let both = [&on[..], &[("KILTER_ONLINE_ROWS", "allreduce.recursive_doubling")]].concat();
-    let output = deployed.run(Mpi::OpenMpi, &line, 2, &both);
+    // Two looks have to speak against the rule before others are tried.
+    let line = [line[0], line[1], Path::new("400"), line[3]];
+    let rows = ("KILTER_ONLINE_ROWS", "allreduce.recursive_doubling");
+    let output = deployed.run(Mpi::OpenMpi, &line, 2, &[rows, ("KILTER_ONLINE", GENEROUS), on[1]]);
     assert!(calls(&output, "allreduce.recursive_doubling") > 0, "{}", output.stderr);
 }
 
