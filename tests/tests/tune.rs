@@ -10,16 +10,15 @@ use kilter_tests::{
 };
 use serde_json::Value;
 
-/// Far more than a reduce of 4 KiB takes, so that a few repetitions in a few launches tell.
-const DELAY_NS: u64 = 20_000_000;
+/// Far more than a reduce of 4 KiB takes.
+const DELAY_NS: u64 = 2_000_000;
 
 fn tune(out: &Path, further: &[&str]) -> Value {
     let mut tune = kilter("tune", out);
     let slow = preloaded::library(out, "slow_reduce", &[]);
     preloaded::delayed_by(preloaded::preload(&mut tune, &slow), DELAY_NS)
         .args(["-n", "2", "--guidelines", "GL8", "--sizes", "1024,4096,16384"])
-        .args(["--launches", "6", "--budget", "120"])
-        .args(FEW_REPETITIONS)
+        .args(["--launches", "7", "--budget", "120"])
         .args(TOGETHER);
     let output = run(tune.args(further), &[0, 1]);
     for printed in [&output.stdout, &output.stderr] {
