@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{FEW_REPETITIONS, few_settings, kilter, preloaded, run};
+use kilter_tests::{few_settings, kilter, preloaded, run};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
@@ -128,7 +128,7 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
     ])
     .args([
         "--launches",
-        "2",
+        "4",
         "--budget",
         "90",
         "--stall-timeout",
@@ -137,8 +137,7 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
         "1",
         "--only",
         "parameters",
-    ])
-    .args(FEW_REPETITIONS);
+    ]);
     tune.arg("--library-description").arg(few_settings(
         directory.path(),
         &["btl_tcp_eager_limit", "btl_vader_eager_limit"],
