@@ -185,13 +185,13 @@ impl fmt::Display for NotDeployed {
                 screened,
                 confirmed,
             } => {
-                let words = measure.words();
-                write!(
-                    f,
-                    "is not confirmed: {words} {screened:.2} in the screening, but {confirmed:.2} in {} of its own, against {before:.2} \
-                     without it",
-                    format::count(*launches, "launch")
-                )
+                let (words, launches) = (measure.words(), format::count(*launches, "launch"));
+                write!(f, "is not confirmed: {words} {screened:.2} in the screening, but ")?;
+                // Two decimals would say 0.00 against 0.00, which explains nothing.
+                if *before < 0.005 {
+                    return write!(f, "nothing was left to gain without it, either, in {launches} of its own");
+                }
+                write!(f, "{confirmed:.2} in {launches} of its own, against {before:.2} without it")
             }
             NotDeployed::SideEffect { slowed } => {
                 write!(f, "would slow ")?;
@@ -267,6 +267,17 @@ mod tests {
         assert_eq!(
             not_confirmed.to_string(),
             "is not confirmed: shortfall 0.00 in the screening, but 0.41 in 6 launches of its own, against 0.48 without it"
+        );
+        let nothing_left = NotDeployed::NotConfirmed {
+            measure: Measure::Cost,
+            launches: 6,
+            before: 0.001,
+            screened: 0.0,
+            confirmed: 0.0,
+        };
+        assert_eq!(
+            nothing_left.to_string(),
+            "is not confirmed: cost 0.00 in the screening, but nothing was left to gain without it, either, in 6 launches of its own"
         );
         let slowed = NotDeployed::SideEffect {
             slowed: vec![Slowed {
