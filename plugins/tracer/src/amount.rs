@@ -1,11 +1,12 @@
 //! Bytes or requests of a call, as they are counted.
 
-use kilter_mpi::MPI_Datatype;
+use kilter_mpi::{MPI_Datatype, constants};
 
 use crate::communicator::State;
 use crate::datatype;
 use crate::number::Number;
 use crate::record::{Data, Volume};
+use crate::trace::act::known;
 
 /// True if this is the rank of this process in a communicator of one side.
 #[inline]
@@ -34,7 +35,10 @@ pub(crate) unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) 
         match data {
             Data::Nothing => (0, 0),
             Data::Requests(count) => (count.unsigned(), 0),
-            Data::Received(bytes, datatype) => (bytes, datatype::element(datatype).class),
+            Data::Come(status, count, datatype) => match known(status).and_then(constants::received_bytes) {
+                Some(bytes) => (bytes as u64, datatype::element(datatype).class),
+                None => of(count.unsigned(), datatype),
+            },
             Data::Elements(count, datatype) => of(count.unsigned(), datatype),
             Data::Blocks(count, datatype) => of(count.unsigned().saturating_mul(ranks()), datatype),
             Data::List(counts, datatype) => of(sum(counts, ranks()), datatype),
