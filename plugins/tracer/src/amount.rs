@@ -18,7 +18,7 @@ pub(crate) fn is_own_rank(rank: i32, state: Option<&State>) -> bool {
 ///
 /// # Safety
 /// The call was valid, and its communicator and types still are.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) -> (u64, u8) {
     let data = match call.root {
         // Roots of intercommunicators are negative: `MPI_ROOT` passes what a root does, `MPI_PROC_NULL` nothing.
@@ -56,7 +56,7 @@ pub(crate) unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) 
 
 /// # Safety
 /// There are so many counts.
-#[inline]
+#[inline(never)]
 unsafe fn sum<N: Number>(counts: *const N, ranks: u64) -> u64 {
     (0..ranks as usize).fold(0, |sum: u64, rank| {
         // SAFETY: by this function's contract.
