@@ -58,7 +58,7 @@ const IN_TWO_ROWS: [&[u64]; 2] = [
 ];
 
 /// The folder that `scripts/hpl` makes; `None`, and noted, if it is not there.
-fn made() -> Option<PathBuf> {
+pub(super) fn made() -> Option<PathBuf> {
     let folder = build().with_file_name("hpl");
     if folder.join("libhpl.a").exists() {
         return Some(folder);
@@ -71,10 +71,10 @@ fn made() -> Option<PathBuf> {
 }
 
 /// A program that is traced.
-struct Program {
-    path: PathBuf,
+pub(super) struct Program {
+    pub(super) path: PathBuf,
     /// What is preloaded behind the tracer.
-    behind: Option<PathBuf>,
+    pub(super) behind: Option<PathBuf>,
     /// True if the places of its calls have functions and lines, and not only offsets.
     has_symbols: bool,
 }
@@ -91,8 +91,8 @@ impl Program {
         }
     }
 
-    /// The package's, with HPL alone of its benchmarks.
-    fn of_the_package(folder: &Path) -> Option<Program> {
+    /// The package's, with those of its benchmarks that `HPCC_ONLY` names.
+    pub(super) fn of_the_package(folder: &Path) -> Option<Program> {
         let path = PathBuf::from("/usr/bin/hpcc");
         installed(&path.display().to_string(), "hpcc").then(|| Program {
             path,
