@@ -36,8 +36,14 @@ int main(int argc, char **argv) {
     MEASURE("allreduce-two-communicators", MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, i & 1 ? other : MPI_COMM_SELF));
     MEASURE("send-to-nobody", MPI_Send(&in, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_SELF));
     MEASURE("test-of-nothing", MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
-    /* A message to itself, in three calls. */
     char to[64] = {0}, from[64];
+    /* Calls that find nothing, while the library looks. */
+    MPI_Irecv(from, 64, MPI_CHAR, 0, 2, MPI_COMM_SELF, &request);
+    MEASURE("test-of-a-receive", MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MEASURE("probe-that-finds-nothing", MPI_Iprobe(0, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
+    /* A message to itself, in three calls. */
     MEASURE("message-to-self-64-bytes", {
         MPI_Irecv(from, 64, MPI_CHAR, 0, 1, MPI_COMM_SELF, &request);
         MPI_Send(to, 64, MPI_CHAR, 0, 1, MPI_COMM_SELF);

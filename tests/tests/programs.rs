@@ -37,6 +37,7 @@ fn main() -> std::process::ExitCode {
         progress,
         tracer,
         tracer::advise,
+        tracer::applications,
         tracer::beyond,
         tracer::by_hand,
         tracer::hpl,

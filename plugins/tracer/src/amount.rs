@@ -1,11 +1,12 @@
 //! Bytes or requests of a call, as they are counted.
 
-use kilter_mpi::MPI_Datatype;
+use kilter_mpi::{MPI_Datatype, constants};
 
 use crate::communicator::State;
 use crate::datatype;
 use crate::number::Number;
 use crate::record::{Data, Volume};
+use crate::trace::act::known;
 
 /// True if this is the rank of this process in a communicator of one side.
 #[inline]
@@ -17,7 +18,7 @@ pub(crate) fn is_own_rank(rank: i32, state: Option<&State>) -> bool {
 ///
 /// # Safety
 /// The call was valid, and its communicator and types still are.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) -> (u64, u8) {
     let data = match call.root {
         // Roots of intercommunicators are negative: `MPI_ROOT` passes what a root does, `MPI_PROC_NULL` nothing.
@@ -34,7 +35,10 @@ pub(crate) unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) 
         match data {
             Data::Nothing => (0, 0),
             Data::Requests(count) => (count.unsigned(), 0),
-            Data::Received(bytes, datatype) => (bytes, datatype::element(datatype).class),
+            Data::Come(status, count, datatype) => match known(status).and_then(constants::received_bytes) {
+                Some(bytes) => (bytes as u64, datatype::element(datatype).class),
+                None => of(count.unsigned(), datatype),
+            },
             Data::Elements(count, datatype) => of(count.unsigned(), datatype),
             Data::Blocks(count, datatype) => of(count.unsigned().saturating_mul(ranks()), datatype),
             Data::List(counts, datatype) => of(sum(counts, ranks()), datatype),
@@ -52,7 +56,7 @@ pub(crate) unsafe fn amount<N: Number>(state: Option<&State>, call: &Volume<N>) 
 
 /// # Safety
 /// There are so many counts.
-#[inline]
+#[inline(never)]
 unsafe fn sum<N: Number>(counts: *const N, ranks: u64) -> u64 {
     (0..ranks as usize).fold(0, |sum: u64, rank| {
         // SAFETY: by this function's contract.

@@ -6,7 +6,7 @@ use std::fmt;
 pub(crate) const OUTSIDE: i32 = -1;
 
 /// Consecutive members whose world ranks differ by the same step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Progression {
     first: i32,
     step: i32,
@@ -15,9 +15,19 @@ struct Progression {
     before: u32,
 }
 
+impl Progression {
+    /// World rank of one of its members; `None` outside of the world.
+    #[inline(always)]
+    fn world_rank(&self, within: u32) -> Option<u32> {
+        u32::try_from(self.first.wrapping_add(self.step.wrapping_mul(within.cast_signed()))).ok()
+    }
+}
+
 /// Members in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Members {
+    /// The first of the parts, which are most often one.
+    first: Progression,
     parts: Box<[Progression]>,
     count: u32,
 }
@@ -74,6 +84,7 @@ impl Members {
             });
         }
         Members {
+            first: parts.first().copied().unwrap_or_default(),
             parts: parts.into(),
             count: u32::try_from(ranks.len()).unwrap_or(u32::MAX),
         }
@@ -86,21 +97,22 @@ impl Members {
     }
 
     /// World rank of a member; `None` if there is no such member, or if it is outside of the world.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn world_rank(&self, member: u32) -> Option<u32> {
-        let part = match &*self.parts {
-            // Most groups are regular.
-            [only] => only,
-            parts => {
-                let at = parts.partition_point(|part| part.before <= member);
-                parts.get(at.checked_sub(1)?)?
-            }
-        };
-        let within = member - part.before;
-        if within >= part.count {
-            return None;
+        if member < self.first.count {
+            self.first.world_rank(member)
+        } else {
+            self.world_rank_in_others(member)
         }
-        u32::try_from(i64::from(part.first) + i64::from(part.step) * i64::from(within)).ok()
+    }
+
+    /// The same of a member that is not in the first part.
+    #[inline(never)]
+    fn world_rank_in_others(&self, member: u32) -> Option<u32> {
+        let at = self.parts.partition_point(|part| part.before <= member);
+        let part = self.parts.get(at.checked_sub(1)?)?;
+        let within = member - part.before;
+        (within < part.count).then(|| part.world_rank(within)).flatten()
     }
 
     /// Bytes of memory.

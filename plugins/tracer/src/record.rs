@@ -22,6 +22,7 @@ use crate::table::Ended;
 use crate::thread;
 use crate::trace::act::{Act, Done, Kind, Side, known};
 use crate::trace::event;
+use crate::trace::local::Run;
 use crate::trace::recorder::{Happened, Passed};
 use kilter_protocol::functions::{self, Function};
 
@@ -40,8 +41,8 @@ pub(crate) enum Data<N> {
     ListOfOwn(*const N, MPI_Datatype),
     /// A list of counts and a list of types, one each for each rank.
     Lists(*const N, *const MPI_Datatype),
-    /// So many bytes of a message that was received, of this type.
-    Received(u64, MPI_Datatype),
+    /// The elements that have come, by this status, which is none or filled; the buffer of so many where that is not known.
+    Come(*const MPI_Status, N, MPI_Datatype),
     /// So many requests.
     Requests(N),
 }
@@ -66,6 +67,22 @@ pub(crate) enum Place {
     On(MPI_Comm),
     /// One that was looked up before, if there was any.
     Known(Option<&'static State>),
+}
+
+impl Place {
+    /// State of the communicator; `None` without one, or without memory for its state.
+    ///
+    /// # Safety
+    /// The communicator is valid.
+    #[inline(always)]
+    unsafe fn state(self) -> Option<&'static State> {
+        match self {
+            Place::Nowhere => None,
+            // SAFETY: by this function's contract.
+            Place::On(comm) => unsafe { communicator::look_up(comm) },
+            Place::Known(state) => state,
+        }
+    }
 }
 
 /// A call, as far as it is counted and traced. Both parts are apart, so that the one for the trace is never made where nothing is traced.
@@ -175,21 +192,6 @@ impl<N: Number> Call<N> {
     }
 }
 
-impl<N: Number> Data<N> {
-    /// Data of a receive: what has come, or the buffer where that is not known.
-    ///
-    /// # Safety
-    /// The status is none, or the library has filled it.
-    #[inline]
-    pub(crate) unsafe fn come(status: *const MPI_Status, count: N, datatype: MPI_Datatype) -> Data<N> {
-        // SAFETY: by this function's contract.
-        let came = unsafe { known(status) }.and_then(constants::received_bytes);
-        came.map_or(Data::Elements(count, datatype), |bytes| {
-            Data::Received(bytes as u64, datatype)
-        })
-    }
-}
-
 /// A status for a program that wants none.
 #[inline]
 pub(crate) fn no_status() -> MPI_Status {
@@ -245,65 +247,106 @@ impl Begun {
     #[inline(always)]
     pub(crate) unsafe fn end<N: Number>(self, function: Function, code: i32, call: impl FnOnce() -> Call<N>) {
         if let Some(tracer) = self.tracer {
-            let end = clock::ticks();
-            if code == 0 {
-                let call = call();
-                // SAFETY: by this function's contract.
-                unsafe {
-                    let state = match call.place {
-                        Place::Nowhere => None,
-                        Place::On(comm) => communicator::look_up(comm),
-                        Place::Known(state) => state,
-                    };
-                    if let Some(counts) = &tracer.counts
-                        && function.kind() != functions::Kind::Other
-                    {
-                        // Copies of its own leave those of the trace in registers, and the kind of the act known to the compiler.
-                        let (volume, act) = (call.volume, call.act);
-                        count(
-                            counts,
-                            (function, state),
-                            (self.site, self.ticks, end.wrapping_sub(self.ticks)),
-                            &volume,
-                            &act,
-                        );
-                    }
-                    if let Some(trace) = &tracer.trace {
-                        let happened = Happened {
-                            function,
-                            state,
-                            site: self.site,
-                            begin: self.ticks,
-                            end,
-                        };
-                        if function.is_collective() {
-                            let (bytes, class) = amount(state, &call.volume);
-                            let passed = Passed {
-                                bytes,
-                                class,
-                                operator: call.volume.op.map_or(0, datatype::operator),
-                                root: call.volume.root.map(|(root, _)| root),
-                            };
-                            event::collective(trace, &happened, &passed, call.act.request);
-                        } else {
-                            event::record(trace, &happened, &call.act);
-                        }
-                    }
+            // SAFETY: by this function's contract.
+            unsafe {
+                if code == 0 {
+                    self.ended(tracer, function, call);
+                } else {
+                    // The handle of one request is in the wrapper alone.
+                    let act = matches!(function, Function::Wait | Function::Test).then(|| call().act);
+                    failed(tracer, act.map(|act| act.kind));
                 }
-            } else {
-                failed(tracer);
             }
         }
         // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
         unsafe { (*thread::current()).depth -= 1 };
     }
+
+    /// Counts and traces a call.
+    ///
+    /// # Safety
+    /// The call was valid, and its communicator and types still are.
+    #[inline(always)]
+    unsafe fn ended<N: Number>(&self, tracer: &'static Tracer, function: Function, call: impl FnOnce() -> Call<N>) {
+        let (call, end) = if function.may_find_nothing() {
+            let call = call();
+            // SAFETY: by this function's contract.
+            if unsafe { self.goes_on_polling(tracer, function, &call) } {
+                return;
+            }
+            (call, clock::ticks())
+        } else {
+            let end = clock::ticks();
+            (call(), end)
+        };
+        // SAFETY: by this function's contract.
+        unsafe {
+            let state = call.place.state();
+            if let Some(counts) = &tracer.counts
+                && function.kind() != functions::Kind::Other
+            {
+                // Copies of its own leave those of the trace in registers, and the kind of the act known to the compiler.
+                let (volume, act) = (call.volume, call.act);
+                count(
+                    counts,
+                    (function, state),
+                    (self.site, self.ticks, end.wrapping_sub(self.ticks)),
+                    &volume,
+                    &act,
+                );
+            }
+            if let Some(trace) = &tracer.trace {
+                let happened = Happened {
+                    function,
+                    state,
+                    site: self.site,
+                    begin: self.ticks,
+                    end,
+                };
+                if function.is_collective() {
+                    let (bytes, class) = amount(state, &call.volume);
+                    let passed = Passed {
+                        bytes,
+                        class,
+                        operator: call.volume.op.map_or(0, datatype::operator),
+                        root: call.volume.root.map(|(root, _)| root),
+                    };
+                    event::collective(trace, &happened, &passed, call.act.request);
+                } else {
+                    event::record(trace, &happened, &call.act);
+                }
+            }
+        }
+    }
+
+    /// True for one more of several calls that found nothing, which the trace tells together: its begin is all that is told of it, so that the clock is
+    /// not read again. Where calls are counted, too, their lengths are.
+    ///
+    /// # Safety
+    /// The call was valid, and its communicator still is.
+    #[inline(always)]
+    unsafe fn goes_on_polling<N: Number>(&self, tracer: &'static Tracer, function: Function, call: &Call<N>) -> bool {
+        let (None, Some(trace)) = (&tracer.counts, &tracer.trace) else {
+            return false;
+        };
+        // SAFETY: by this function's contract.
+        let (asked, state) = unsafe { (call.act.looked_in_vain(), call.place.state()) };
+        let Some(asked) = asked else { return false };
+        let run = Run {
+            function,
+            communicator: state.map(|state| state.id),
+            site: self.site,
+            asked,
+        };
+        event::polled(trace, &run, self.ticks)
+    }
 }
 
 #[cold]
-fn failed(tracer: &Tracer) {
+fn failed(tracer: &Tracer, kind: Option<Kind>) {
     tracer.failed.fetch_add(1, Ordering::Relaxed);
     if let Some(trace) = &tracer.trace {
-        trace.fail();
+        trace.fail(kind);
     }
 }
 

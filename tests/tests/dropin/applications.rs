@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kilter_algorithms::mockup::MOCKUPS;
 use kilter_algorithms::{Collective, registry};
@@ -79,7 +79,7 @@ fn rounds() -> usize {
 }
 
 /// True if a program of a Debian package is there; else notes that the test leaves it out.
-fn installed(program: &str, package: &str) -> bool {
+pub(crate) fn installed(program: &str, package: &str) -> bool {
     let there = Path::new(program).exists();
     if !there {
         left_out(format!(
@@ -89,33 +89,43 @@ fn installed(program: &str, package: &str) -> bool {
     there
 }
 
-/// HPL, PTRANS, RandomAccess and FFT with their own validations.
+/// The input of hpcc in a folder of its own.
+pub(crate) fn hpcc_folder() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary folder");
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hpccinf.txt");
+    fs::copy(&input, directory.path().join("hpccinf.txt")).expect("the input is in the repository");
+    directory
+}
+
+/// HPL, PTRANS, RandomAccess and FFT have passed their own validations, as the results in this folder say.
+pub(crate) fn assert_hpcc_is_right(folder: &Path, case: &str) {
+    let results = fs::read_to_string(folder.join("hpccoutf.txt")).expect("hpcc writes its results");
+    let value = |key: &str| {
+        let line = results
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("no {key} in\n{results}")).to_owned()
+    };
+    assert_eq!(value("Success"), "1", "{case}\n{results}");
+    assert_eq!(value("PTRANS_residual"), "0", "{case}");
+    assert_eq!(value("MPIRandomAccess_Errors"), "0", "{case}");
+    let error: f64 = value("MPIFFT_maxErr").parse().expect("a number");
+    assert!(error < 1e-12, "{case}: FFT is off by {error}");
+    assert!(
+        results.contains("1 tests completed and passed residual checks")
+            && results.contains("0 tests completed and failed residual checks"),
+        "{case}: HPL and PTRANS pass\n{results}"
+    );
+}
+
 fn hpcc_validates() {
     if !installed("/usr/bin/hpcc", "hpcc") {
         return;
     }
     for round in 0..rounds() {
-        let directory = tempfile::tempdir().expect("a temporary folder");
-        let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hpccinf.txt");
-        fs::copy(&input, directory.path().join("hpccinf.txt")).expect("the input is in the repository");
+        let directory = hpcc_folder();
         let output = run(&[Path::new("/usr/bin/hpcc")], directory.path(), round);
-        let results = fs::read_to_string(directory.path().join("hpccoutf.txt")).expect("hpcc writes its results");
-        let value = |key: &str| {
-            let line = results
-                .lines()
-                .find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-            line.unwrap_or_else(|| panic!("no {key} in\n{results}")).to_owned()
-        };
-        assert_eq!(value("Success"), "1", "round {round}\n{results}");
-        assert_eq!(value("PTRANS_residual"), "0", "round {round}");
-        assert_eq!(value("MPIRandomAccess_Errors"), "0", "round {round}");
-        let error: f64 = value("MPIFFT_maxErr").parse().expect("a number");
-        assert!(error < 1e-12, "round {round}: FFT is off by {error}");
-        assert!(
-            results.contains("1 tests completed and passed residual checks")
-                && results.contains("0 tests completed and failed residual checks"),
-            "round {round}: HPL and PTRANS pass\n{results}"
-        );
+        assert_hpcc_is_right(directory.path(), &format!("round {round}"));
         assert_replaced(
             &output,
             &["allreduce", "bcast", "reduce", "barrier", "gather", "alltoall"],
@@ -151,45 +161,62 @@ fn scalapack_passes_its_residual_checks() {
     }
 }
 
-/// Molecular dynamics over tiled boxes that are balanced anew: energies as with the library's own collectives, up to the order of sums.
+/// The command of lammps for `melt.lammps`, behind options of the launcher that choose its folder.
+pub(crate) fn lammps(folder: &Path) -> Vec<PathBuf> {
+    let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/melt.lammps");
+    let words = [
+        Path::new("-wdir"),
+        folder,
+        Path::new("/usr/bin/lmp"),
+        Path::new("-in"),
+        &input,
+    ];
+    words.map(Path::to_path_buf).into()
+}
+
+/// The table of step, temperature, energies and pressure that lammps prints for `melt.lammps`.
+pub(crate) fn thermodynamics(printed: &str) -> Vec<f64> {
+    let table = printed.split_once("Step Temp").expect("a table").1;
+    let lines = table.lines().skip(1).take_while(|line| !line.starts_with("Loop time"));
+    let numbers = lines
+        .flat_map(str::split_whitespace)
+        .map(|text| text.parse().expect("a number"));
+    let numbers: Vec<f64> = numbers.collect();
+    assert_eq!(numbers.len(), 6 * 5, "{printed}");
+    numbers
+}
+
+/// Such tables are equal, up to the order of sums.
+pub(crate) fn assert_thermodynamics(got: &[f64], expected: &[f64], case: &str) {
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
+    assert!(
+        got.len() == expected.len() && got.iter().zip(expected).all(close),
+        "{case}: {got:?}, expected {expected:?}"
+    );
+}
+
+/// Molecular dynamics over tiled boxes that are balanced anew: energies as with the library's own collectives.
 fn lammps_computes_the_same_energies() {
     if !installed("/usr/bin/lmp", "lammps") {
         return;
     }
-    let thermodynamics = |round: Option<usize>| {
+    let run = |deployed: Option<&Deployed>| {
         let directory = tempfile::tempdir().expect("a temporary folder");
-        let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/melt.lammps");
-        let program = [Path::new("/usr/bin/lmp"), Path::new("-in"), &input];
-        let output = match round {
-            Some(round) => {
-                let output = run(&program, directory.path(), round);
-                assert_replaced(&output, &["allreduce", "bcast", "reduce"], "lmp", round);
-                output
-            }
-            None => {
-                let mut line = vec![Path::new("-wdir"), directory.path()];
-                line.extend(program);
-                let output = Mpi::OpenMpi.run(&line, RANKS, &[("KILTER_MODE", "off")]);
-                assert!(output.ok, "{}\n{}", output.stdout, output.stderr);
-                output
-            }
+        let words = lammps(directory.path());
+        let words: Vec<&Path> = words.iter().map(PathBuf::as_path).collect();
+        let output = match deployed {
+            Some(deployed) => deployed.run(Mpi::OpenMpi, &words, RANKS, &[]),
+            None => Mpi::OpenMpi.run(&words, RANKS, &[("KILTER_MODE", "off")]),
         };
-        let table = output.stdout.split_once("Step Temp").expect("a table").1;
-        let lines = table.lines().skip(1).take_while(|line| !line.starts_with("Loop time"));
-        let numbers = lines
-            .flat_map(str::split_whitespace)
-            .map(|text| text.parse().expect("a number"));
-        numbers.collect::<Vec<f64>>()
+        assert!(output.ok, "{}\n{}", output.stdout, output.stderr);
+        output
     };
-    let expected = thermodynamics(None);
-    assert_eq!(expected.len(), 6 * 5, "{expected:?}");
+    let expected = thermodynamics(&run(None).stdout);
     for round in 0..rounds() {
-        let got = thermodynamics(Some(round));
-        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
-        assert!(
-            got.len() == expected.len() && got.iter().zip(&expected).all(close),
-            "round {round}: {got:?}, expected {expected:?}"
-        );
+        let output = run(Some(&Deployed::for_library(Mpi::OpenMpi, forced(round))));
+        assert!(output.lines("kilter: warning").is_empty(), "{}", output.stderr);
+        assert_replaced(&output, &["allreduce", "bcast", "reduce"], "lmp", round);
+        assert_thermodynamics(&thermodynamics(&output.stdout), &expected, &format!("round {round}"));
     }
 }
 

@@ -10,5 +10,6 @@ for _ in range(4):
 for _ in range(3):
     world.Bcast([mine, 1, MPI.DOUBLE], 0)
 world.Barrier()
+assert list(everything) == [float(world.size)] * 10 and list(mine) == [1.0] * 10
 if world.rank == 0:
     print("OK")

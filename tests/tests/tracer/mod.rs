@@ -2,6 +2,7 @@
 //! around it.
 
 pub(crate) mod advise;
+pub(crate) mod applications;
 pub(crate) mod beyond;
 pub(crate) mod by_hand;
 pub(crate) mod hpl;
@@ -219,7 +220,8 @@ fn fortran_of_every_kind_is_counted_once() {
     }
 }
 
-fn python_is_counted_once() {
+/// The program checks what it is given.
+fn python_is_counted_and_traced_once() {
     const PYTHON: &str = "/usr/bin/python3";
     let import = Command::new(PYTHON).args(["-c", "import mpi4py"]).output();
     if !import.is_ok_and(|output| output.status.success()) {
@@ -227,9 +229,13 @@ fn python_is_counted_once() {
         return;
     }
     let source = crate::dropin::job::source("tests/tracer/calls.py");
-    let (output, profile) = traced(Mpi::OpenMpi, &[Path::new(PYTHON), &source], 2, &[], &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().display().to_string();
+    let variables = [(kilter_protocol::trace::DIRECTORY_VARIABLE, path.as_str())];
+    let (output, profile) = traced(Mpi::OpenMpi, &[Path::new(PYTHON), &source], 2, &[], &variables);
     assert!(output.ok && output.stdout == "OK\n", "{output:?}");
     let counts = counts(&profile);
+    let trace = kilter_tracing::gather::gather(directory.path()).unwrap();
     let expected = [
         ("MPI_Allreduce", (8, 8 * 80)),
         ("MPI_Bcast", (6, 6 * 8)),
@@ -241,6 +247,9 @@ fn python_is_counted_once() {
             Some(&expected),
             "{function}: {counts:?}"
         );
+        let events = trace.ranks.iter().flat_map(|rank| &rank.events);
+        let traced = events.filter(|event| trace.function(event) == function).count();
+        assert_eq!(traced as u64, expected.0, "{function}");
     }
 }
 
@@ -441,7 +450,7 @@ fn a_command_that_fails_or_has_nothing_to_count_says_so() {
 kilter_tests::cases![
     every_call_of_a_c_program_is_counted_once,
     fortran_of_every_kind_is_counted_once,
-    python_is_counted_once,
+    python_is_counted_and_traced_once,
     threads_lose_no_call,
     the_drop_in_and_the_progress_thread_change_no_count,
     a_program_that_exits_without_finalizing_leaves_its_counts,

@@ -286,6 +286,13 @@ impl Function {
     pub fn is_test(self) -> bool {
         (Function::Test as u8..=Function::Testsome as u8).contains(&(self as u8))
     }
+
+    /// True if the function looks for something, does not wait for it, and may find nothing.
+    #[inline]
+    #[must_use]
+    pub fn may_find_nothing(self) -> bool {
+        self.is_test() || matches!(self, Function::Iprobe | Function::Improbe)
+    }
 }
 
 /// Kind of the function of this name.
@@ -377,6 +384,7 @@ mod tests {
         assert!(names(Function::is_collective, &[Bcast, Ibarrier, Ineighbor_alltoallw]));
         assert!(!Testsome.is_collective() && !Comm_dup.is_collective());
         assert!(names(Function::is_test, &[Test, Testsome]) && !Waitsome.is_test());
+        assert!(names(Function::may_find_nothing, &[Testany, Iprobe, Improbe]) && !Probe.may_find_nothing());
         assert!(names(
             Function::is_blocking_collective_of_all,
             &[Barrier, Bcast, Exscan]

@@ -5,9 +5,9 @@ use std::ffi::c_int;
 use mpi_sys::{MPI_Request, MPI_Status};
 
 use super::prepared_without_counts;
-use crate::record::{Call, Data};
+use crate::record::{Call, Data, no_status};
 use crate::trace::act::Done;
-use crate::trace::completion::noted;
+use crate::trace::completion::{noted, noted_one};
 
 type Requests = *mut MPI_Request;
 type Ints = *mut c_int;
@@ -15,8 +15,8 @@ type Statuses = *mut MPI_Status;
 
 prepared_without_counts! {
     Wait MPI_Wait PMPI_Wait (request: Requests, status: Statuses)
-        { let status = noted(1, request, status); } =>
-        (Call::without_communicator(Data::Requests(1)).completes(Done::One(std::ptr::null()), status));
+        { let mut own = no_status(); let (handle, status) = noted_one(request, status, &raw mut own); } =>
+        (Call::without_communicator(Data::Requests(1)).completes(Done::One(handle, std::ptr::null()), status));
     Waitall MPI_Waitall PMPI_Waitall (count: c_int, requests: Requests, statuses: Statuses)
         { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::All(std::ptr::null()), statuses));
@@ -27,8 +27,8 @@ prepared_without_counts! {
         { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::Some(done, indices), statuses));
     Test MPI_Test PMPI_Test (request: Requests, flag: Ints, status: Statuses)
-        { let status = noted(1, request, status); } =>
-        (Call::without_communicator(Data::Requests(1)).completes(Done::One(flag), status));
+        { let mut own = no_status(); let (handle, status) = noted_one(request, status, &raw mut own); } =>
+        (Call::without_communicator(Data::Requests(1)).completes(Done::One(handle, flag), status));
     Testall MPI_Testall PMPI_Testall (count: c_int, requests: Requests, flag: Ints, statuses: Statuses)
         { let statuses = noted(count, requests, statuses); } =>
         (Call::without_communicator(Data::Requests(count)).completes(Done::All(flag), statuses));

@@ -46,14 +46,14 @@ prepared_without_counts! {
 prepared! {
     (file: MPI_File, buffer: Out, count: N, datatype: MPI_Datatype, status: Status)
         { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
-        (Call::at(FILES.find(file), Data::come(status, count, datatype))):
+        (Call::at(FILES.find(file), Data::Come(status, count, datatype))):
         File_read MPI_File_read PMPI_File_read MPI_File_read_c PMPI_File_read_c,
         File_read_all MPI_File_read_all PMPI_File_read_all MPI_File_read_all_c PMPI_File_read_all_c,
         File_read_shared MPI_File_read_shared PMPI_File_read_shared MPI_File_read_shared_c PMPI_File_read_shared_c,
         File_read_ordered MPI_File_read_ordered PMPI_File_read_ordered MPI_File_read_ordered_c PMPI_File_read_ordered_c;
     (file: MPI_File, offset: MPI_Offset, buffer: Out, count: N, datatype: MPI_Datatype, status: Status)
         { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
-        (Call::at(FILES.find(file), Data::come(status, count, datatype))):
+        (Call::at(FILES.find(file), Data::Come(status, count, datatype))):
         File_read_at MPI_File_read_at PMPI_File_read_at MPI_File_read_at_c PMPI_File_read_at_c,
         File_read_at_all MPI_File_read_at_all PMPI_File_read_at_all MPI_File_read_at_all_c PMPI_File_read_at_all_c;
 }

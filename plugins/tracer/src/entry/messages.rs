@@ -43,7 +43,7 @@ counted! {
 prepared! {
     (buffer: Out, count: N, datatype: MPI_Datatype, from: c_int, tag: c_int, comm: MPI_Comm, status: Status)
         { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
-        (Call::on(comm, Data::come(status, count, datatype)).receives((buffer, count, datatype), from, tag).status(status)):
+        (Call::on(comm, Data::Come(status, count, datatype)).receives((buffer, count, datatype), from, tag).status(status)):
         Recv MPI_Recv PMPI_Recv MPI_Recv_c PMPI_Recv_c;
     (buffer: Out, count: N, datatype: MPI_Datatype, message: *mut MPI_Message, request: Requests)
         { let handle = bits_of(message); } =>

@@ -39,8 +39,8 @@ impl Side {
 /// Requests that a call has completed. Pointers are those that the library wrote to.
 #[derive(Clone, Copy)]
 pub(crate) enum Done {
-    /// The one, if the flag is null or set.
-    One(*const c_int),
+    /// That of this handle before the call, if the flag is null or set.
+    One(usize, *const c_int),
     /// All, if the flag is null or set.
     All(*const c_int),
     /// That of the index, if there is one and the flag is null or set.
@@ -87,6 +87,26 @@ pub(crate) struct Act {
 }
 
 impl Act {
+    /// The source and tag for which a call looked that found nothing, as its flag says; zeros for requests. `None` for one that found something, or
+    /// has no flag.
+    ///
+    /// # Safety
+    /// The call has returned 0.
+    #[inline(always)]
+    pub(crate) unsafe fn looked_in_vain(&self) -> Option<(c_int, c_int)> {
+        let (flag, asked) = match self.kind {
+            // A request that is null is complete and no operation.
+            Kind::Completes(Done::One(request, _)) if request == handle::bits(constants::request_null()) => {
+                return Some((0, 0));
+            }
+            Kind::Completes(Done::One(_, flag) | Done::All(flag) | Done::Any(_, flag)) => (flag, (0, 0)),
+            Kind::Probes(flag, _) => (flag, self.receives.map_or((0, 0), |side| (side.peer, side.tag))),
+            _ => return None,
+        };
+        // SAFETY: null, or an int that the library has written, by this function's contract.
+        unsafe { flag.as_ref() }.filter(|flag| **flag == 0).map(|_| asked)
+    }
+
     /// Nothing.
     pub(crate) const NONE: Act = Act {
         kind: Kind::Messages,
@@ -110,7 +130,7 @@ pub(crate) unsafe fn known<'s>(status: *const MPI_Status) -> Option<&'s MPI_Stat
     unsafe { status.as_ref() }
 }
 
-/// Bits of the handle of a message before the call that receives it.
+/// Bits of the handle of a message or request; 0 of none.
 ///
 /// # Safety
 /// The pointer is the program's argument.

@@ -48,7 +48,7 @@ impl<T> Default for ByHandle<T> {
 }
 
 impl<T> ByHandle<T> {
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, handle: usize) -> &mut Option<(usize, T)> {
         let spread = (handle as u64).wrapping_mul(SPREAD) >> (u64::BITS - PLACE_BITS);
         &mut self.front[spread as usize]
@@ -65,6 +65,26 @@ impl<T> ByHandle<T> {
             return None;
         }
         self.behind.get_mut(&handle)
+    }
+
+    /// Puts an entry of a handle that has none into its place in front; false, with nothing put, where it may have one or the place is taken.
+    #[inline(always)]
+    pub(super) fn put_in_front(&mut self, handle: usize, entry: T) -> bool {
+        let is_free = self.behind.is_empty() && self.place(handle).is_none();
+        if is_free {
+            *self.place(handle) = Some((handle, entry));
+        }
+        is_free
+    }
+
+    /// Takes the entry of a handle from its place in front, if it is there and may be taken.
+    #[inline(always)]
+    pub(super) fn take_from_front(&mut self, handle: usize, may_be: impl FnOnce(&T) -> bool) -> Option<T> {
+        let place = self.place(handle);
+        match place {
+            Some((known, entry)) if *known == handle && may_be(&*entry) => place.take().map(|(_, entry)| entry),
+            _ => None,
+        }
     }
 
     /// Puts an entry in the place of that which the handle had.
@@ -113,17 +133,31 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % below
         };
-        let mut most_behind = 0;
+        let (mut most_behind, mut in_front) = (0, 0);
         for entry in 0..200_000_u64 {
             // The null handle of some libraries, too.
             let handle = 448 * next(150) as usize;
-            match next(5) {
+            match next(7) {
                 0 | 1 => {
                     map.insert(handle, entry);
                     model.insert(handle, entry);
                 }
                 2 => assert_eq!(map.remove(handle), model.remove(&handle)),
                 3 => assert_eq!(map.get_mut(handle), model.get_mut(&handle)),
+                4 => {
+                    if map.put_in_front(handle, entry) {
+                        in_front += 1;
+                        assert_eq!(model.insert(handle, entry), None);
+                    }
+                }
+                5 => {
+                    let is_even = |entry: &u64| entry.is_multiple_of(2);
+                    if let Some(taken) = map.take_from_front(handle, is_even) {
+                        in_front += 1;
+                        assert!(is_even(&taken));
+                        assert_eq!(model.remove(&handle), Some(taken));
+                    }
+                }
                 _ => {
                     let mut all: Vec<u64> = map.values_mut().map(|entry| *entry).collect();
                     let mut expected: Vec<u64> = model.values().copied().collect();
@@ -134,6 +168,6 @@ mod tests {
             }
             most_behind = most_behind.max(map.behind.len());
         }
-        assert!(most_behind > 10, "{most_behind}");
+        assert!(most_behind > 10 && in_front > 1000, "{most_behind} {in_front}");
     }
 }

@@ -9,6 +9,28 @@ use super::act::{self, Done};
 use super::local::{self, Local};
 use super::{Trace, operations};
 
+/// Notes the request of a call that completes one, or asks for it. Returns its handle, and the program's status, or this one if it wants none.
+///
+/// # Safety
+/// The pointer is the program's argument.
+#[inline(always)]
+pub(crate) unsafe fn noted_one(
+    request: *const MPI_Request,
+    status: *mut MPI_Status,
+    own: *mut MPI_Status,
+) -> (usize, *mut MPI_Status) {
+    if super::active().is_none() {
+        return (0, status);
+    }
+    let status = if status == constants::status_ignore() {
+        own
+    } else {
+        status
+    };
+    // SAFETY: by this function's contract.
+    (unsafe { act::bits_of(request) }, status)
+}
+
 /// Notes requests before a call that completes some of them. Returns the program's statuses, or some of our own if it wants none.
 ///
 /// # Safety
@@ -23,10 +45,8 @@ pub(crate) unsafe fn noted(count: c_int, requests: *const MPI_Request, statuses:
     let count = usize::try_from(count).unwrap_or(0);
     if count > 0 && !requests.is_null() {
         // SAFETY: by this function's contract.
-        match unsafe { std::slice::from_raw_parts(requests, count) } {
-            [request] => local.handles.push(handle::bits(*request)),
-            given => local.handles.extend(given.iter().map(|request| handle::bits(*request))),
-        }
+        let given = unsafe { std::slice::from_raw_parts(requests, count) };
+        local.handles.extend(given.iter().map(|request| handle::bits(*request)));
     }
     if statuses != constants::status_ignore() && statuses != constants::statuses_ignore() {
         return statuses;
@@ -61,7 +81,6 @@ pub(crate) unsafe fn collect(trace: &Trace, local: &mut Local, done: Done) {
         }
     };
     match done {
-        Done::One(flag) if is_set(flag) => add(0, 0),
         Done::All(flag) if is_set(flag) => (0..count).for_each(|index| add(index, index)),
         Done::Any(index, flag) if is_set(flag) => {
             if let Some(index) = number(index) {
@@ -76,7 +95,8 @@ pub(crate) unsafe fn collect(trace: &Trace, local: &mut Local, done: Done) {
                 }
             }
         }
-        Done::One(_) | Done::All(_) | Done::Any(..) => {}
+        // One request is not noted: its wrapper has the handle.
+        Done::One(..) | Done::All(_) | Done::Any(..) => {}
     }
     local.handles.clear();
 }
@@ -85,7 +105,7 @@ pub(crate) unsafe fn collect(trace: &Trace, local: &mut Local, done: Done) {
 ///
 /// # Safety
 /// The status is none, or the library has filled it.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn was_cancelled(pending: &operations::Pending, status: *const MPI_Status) -> bool {
     if !pending.cancelled {
         return false;

@@ -7,9 +7,11 @@ use kilter_protocol::trace::record::{Plain, Role};
 use mpi_sys::{MPI_Request, MPI_Status};
 
 use super::act::{Act, Done, Kind, Side, bits_of};
+use super::local::Run;
 use super::payload::{Elements, describe};
 use super::recorder::{Happened, Passed, Recorder};
 use super::{Trace, completion, local};
+use crate::datatype::{self, Element};
 use crate::number::Number;
 
 /// Keeps the payload that is about to be overwritten by a message which comes into the same buffer.
@@ -25,14 +27,25 @@ pub(crate) unsafe fn before<N: Number>(buffer: *const c_void, count: N, datatype
     let mut plain = Plain::NONE;
     // SAFETY: by this function's contract.
     unsafe {
-        let elements = Elements::new(buffer, count.unsigned(), datatype);
+        let elements = Elements::new(&Side::new(buffer, count, datatype, 0, 0));
         let bytes = elements.bytes();
         describe(&elements, bytes, trace.hash_limit, &mut local.scratch, &mut plain);
     }
     local.before = Some(local.scratch.whole(Role::Send, &plain));
 }
 
-/// Records a call. Each wrapper has the way for its kind of call alone.
+/// Adds a call that found nothing, and began then, to the thread's latest record; false if that is of other calls.
+#[inline(always)]
+pub(crate) fn polled(trace: &Trace, run: &Run, begin: u64) -> bool {
+    let local = local::of(trace);
+    let is_added = local.poll(run, begin);
+    if is_added {
+        local.handles.clear();
+    }
+    is_added
+}
+
+/// Records a call. Each wrapper has the way for its kind of call alone; messages of predefined types have shorter ones.
 ///
 /// # Safety
 /// The call was valid and returned 0; what it names is still there.
@@ -41,14 +54,34 @@ pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
     // SAFETY: by this function's contract.
     unsafe {
         match (act.kind, act.sends, act.receives) {
-            (Kind::Messages, Some(side), None) => sent(trace, happened, &side, act.request),
-            (Kind::Messages, None, Some(side)) if act.request.is_null() => came(trace, happened, &side, act.status),
-            (Kind::Messages, None, Some(side)) => posted(trace, happened, &side, act.request),
-            (Kind::Completes(Done::One(flag)), ..) => completed(trace, happened, flag, act.status),
-            // A copy of its own leaves the act of the other ways in registers.
-            _ => other(trace, happened, &{ *act }),
+            (Kind::Messages, Some(side), None) => {
+                if let Some(element) = plain(&side) {
+                    return sent(trace, happened, &side, element, act.request);
+                }
+            }
+            (Kind::Messages, None, Some(side)) => match plain(&side) {
+                Some(element) if act.request.is_null() => return came(trace, happened, &side, element, act.status),
+                Some(element) => return posted(trace, happened, &side, element, act.request),
+                None => {}
+            },
+            (Kind::Completes(Done::One(handle, flag)), ..) => {
+                return completed(trace, happened, handle, flag, act.status);
+            }
+            _ => {}
         }
+        // A copy of its own leaves the act of the short ways in registers.
+        other(trace, happened, &{ *act });
     }
+}
+
+/// Element of a predefined type that lies in memory as in a message.
+///
+/// # Safety
+/// The type is valid.
+#[inline(always)]
+unsafe fn plain(side: &Side) -> Option<Element> {
+    // SAFETY: by this function's contract.
+    Some(unsafe { datatype::element(side.datatype) }).filter(|element| element.is_plain)
 }
 
 /// A message that is sent, or begun to be.
@@ -56,10 +89,10 @@ pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
 /// # Safety
 /// As for [`record`].
 #[inline(never)]
-unsafe fn sent(trace: &Trace, happened: &Happened, side: &Side, request: *const MPI_Request) {
+unsafe fn sent(trace: &Trace, happened: &Happened, side: &Side, element: Element, request: *const MPI_Request) {
     if let Some(mut recorder) = Recorder::begun(trace, happened) {
         // SAFETY: by this function's contract.
-        unsafe { recorder.sends(side, request) };
+        unsafe { recorder.sends(side, &Elements::plain(side, element), request) };
     }
 }
 
@@ -68,10 +101,10 @@ unsafe fn sent(trace: &Trace, happened: &Happened, side: &Side, request: *const 
 /// # Safety
 /// As for [`record`].
 #[inline(never)]
-unsafe fn came(trace: &Trace, happened: &Happened, side: &Side, status: *const MPI_Status) {
+unsafe fn came(trace: &Trace, happened: &Happened, side: &Side, element: Element, status: *const MPI_Status) {
     if let Some(mut recorder) = Recorder::begun(trace, happened) {
         // SAFETY: by this function's contract.
-        unsafe { recorder.receives(side, status) };
+        unsafe { recorder.receives(side, &Elements::plain(side, element), status) };
     }
 }
 
@@ -80,10 +113,10 @@ unsafe fn came(trace: &Trace, happened: &Happened, side: &Side, status: *const M
 /// # Safety
 /// As for [`record`].
 #[inline(never)]
-unsafe fn posted(trace: &Trace, happened: &Happened, side: &Side, request: *const MPI_Request) {
+unsafe fn posted(trace: &Trace, happened: &Happened, side: &Side, element: Element, request: *const MPI_Request) {
     if let Some(mut recorder) = Recorder::begun(trace, happened) {
         // SAFETY: by this function's contract.
-        unsafe { recorder.posts(side, request) };
+        unsafe { recorder.posts(side, &Elements::plain(side, element), request) };
     }
 }
 
@@ -92,10 +125,10 @@ unsafe fn posted(trace: &Trace, happened: &Happened, side: &Side, request: *cons
 /// # Safety
 /// As for [`record`].
 #[inline(never)]
-unsafe fn completed(trace: &Trace, happened: &Happened, flag: *const c_int, status: *const MPI_Status) {
+unsafe fn completed(trace: &Trace, happened: &Happened, handle: usize, flag: *const c_int, status: *const MPI_Status) {
     if let Some(mut recorder) = Recorder::begun(trace, happened) {
         // SAFETY: by this function's contract.
-        unsafe { recorder.completes(flag, status, happened.function) };
+        unsafe { recorder.completes(handle, flag, status) };
     }
 }
 
@@ -135,7 +168,7 @@ unsafe fn other(trace: &Trace, happened: &Happened, act: &Act) {
             Kind::ReceivesFound(handle) => recorder.received_found(act, handle),
             Kind::Completes(done) => {
                 completion::collect(trace, recorder.local, done);
-                recorder.completed(act.status, happened.function);
+                recorder.completed(act.status);
             }
             Kind::Frees(handle) => recorder.ended(Role::Freed, trace.requests.forget(handle)),
             Kind::Shows => recorder.shown(act),

@@ -1,6 +1,6 @@
 //! A thread's stream of records, and memory that it uses again.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
@@ -14,6 +14,7 @@ use super::operations::Pending;
 use super::payload::Scratch;
 use crate::clock::Moment;
 use crate::thread;
+use kilter_protocol::functions::Function;
 
 /// Ticks between two readings of both clocks; some milliseconds.
 const BETWEEN_READINGS: u64 = 1 << 24;
@@ -35,8 +36,20 @@ pub(crate) struct Local {
     pub(crate) done: Vec<(Pending, usize)>,
     /// Payload of a message that is sent from the buffer into which another one is received.
     pub(crate) before: Option<Part>,
-    /// Source and tag that the latest record of a probe without success was about.
-    pub(crate) asked: Option<(i32, i32)>,
+    /// The latest record, if it is of calls that found nothing.
+    run: Option<Run>,
+}
+
+/// Calls that are told together, since they follow each other and find nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) function: Function,
+    /// Number of the communicator.
+    pub(crate) communicator: Option<u32>,
+    /// Return address.
+    pub(crate) site: usize,
+    /// Source and tag for which they look; zeros for requests.
+    pub(crate) asked: (c_int, c_int),
 }
 
 /// The state of this thread. No other reference to it is alive: the wrappers call one function of this module's users after the other.
@@ -75,7 +88,7 @@ fn made(trace: &Trace) -> &'static mut Local {
         statuses: Vec::new(),
         done: Vec::new(),
         before: None,
-        asked: None,
+        run: None,
     }));
     // SAFETY: the state of this thread, which nobody else looks at; the box is freed in `end`.
     unsafe {
@@ -126,19 +139,27 @@ impl Local {
     #[inline(always)]
     pub(crate) fn call_with(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
         self.begin(call.end);
-        // Not by `written`: the compiler would put the numbers into memory for its closure.
-        for _ in 0..2 {
-            if let Some(stream) = &mut self.stream
-                && stream.call_with(call, role, part)
-            {
-                return true;
-            }
-            if !self.renew() {
-                break;
-            }
+        if let Some(stream) = &mut self.stream
+            && stream.call_with(call, role, part)
+        {
+            return true;
         }
-        self.trace.space.lose(1);
-        false
+        // Copies of its own leave those of the short way in registers.
+        self.call_with_elsewhere(&{ *call }, role, &{ *part })
+    }
+
+    /// The same, into a new segment.
+    #[cold]
+    fn call_with_elsewhere(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
+        let is_put = self.renew()
+            && self
+                .stream
+                .as_mut()
+                .is_some_and(|stream| stream.call_with(call, role, part));
+        if !is_put {
+            self.trace.space.lose(1);
+        }
+        is_put
     }
 
     /// Begins with a call that has ended now.
@@ -147,7 +168,7 @@ impl Local {
         if end > self.next_reading {
             self.read_clocks(end);
         }
-        self.asked = None;
+        self.run = None;
     }
 
     #[cold]
@@ -163,10 +184,16 @@ impl Local {
         is_put || (self.renew() && self.stream.as_mut().is_some_and(write))
     }
 
-    /// Adds a call that found nothing to the latest record, if that is of such calls.
-    #[inline]
-    pub(crate) fn poll(&mut self, call: &Call, asked: Option<(i32, i32)>) -> bool {
-        self.asked == asked && self.stream.as_mut().is_some_and(|stream| stream.poll(call))
+    /// Adds a call that found nothing, and began then, to the latest record, if that is of the same calls.
+    #[inline(always)]
+    pub(crate) fn poll(&mut self, run: &Run, begin: u64) -> bool {
+        self.run == Some(*run) && self.stream.as_mut().is_some_and(|stream| stream.poll(begin))
+    }
+
+    /// Says that the latest record is of such calls.
+    #[inline(always)]
+    pub(crate) fn polls(&mut self, run: &Run) {
+        self.run = Some(*run);
     }
 
     /// Writes a part of the latest call.

@@ -18,7 +18,7 @@ mod by_handle;
 pub(crate) mod completion;
 pub(crate) mod event;
 mod file;
-mod local;
+pub(crate) mod local;
 mod operations;
 mod payload;
 pub(crate) mod recorder;
@@ -36,6 +36,7 @@ use kilter_protocol::trace::space::{Begin, Space};
 use crate::clock::{self, Moment};
 use crate::communicator::State;
 use crate::settings;
+use act::{Done, Kind};
 use kilter_protocol::calls::{Clock, Reading};
 use kilter_protocol::functions::Function;
 use operations::Requests;
@@ -175,10 +176,14 @@ impl Trace {
         });
     }
 
-    /// A call returned an error: what it was to complete is not known any more.
-    pub(crate) fn fail(&self) {
+    /// A call of this kind, where that matters, returned an error: what it was to complete is not known any more.
+    pub(crate) fn fail(&self, kind: Option<Kind>) {
         self.space.fail();
-        for handle in local::of(self).taken() {
+        let one = match kind {
+            Some(Kind::Completes(Done::One(handle, _))) => Some(handle),
+            _ => None,
+        };
+        for handle in local::of(self).taken().into_iter().chain(one) {
             if let Some(mut pending) = self.requests.forget(handle)
                 && let Some(elements) = &mut pending.elements
             {

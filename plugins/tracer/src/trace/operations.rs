@@ -5,7 +5,8 @@
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::communicator::State;
 
@@ -69,7 +70,29 @@ pub(crate) struct Requests {
     tables: UnsafeCell<Tables>,
 }
 
-// SAFETY: the tables are reached by `with` alone: by one thread at a time, which the lock ensures, or the program's level of threads.
+/// The tables, while nobody else has them.
+struct Held<'r> {
+    tables: &'r mut Tables,
+    _lock: Option<MutexGuard<'r, ()>>,
+}
+
+impl Deref for Held<'_> {
+    type Target = Tables;
+
+    #[inline(always)]
+    fn deref(&self) -> &Tables {
+        self.tables
+    }
+}
+
+impl DerefMut for Held<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Tables {
+        self.tables
+    }
+}
+
+// SAFETY: the tables are reached by `hold` alone: by one thread at a time, which the lock ensures, or the program's level of threads.
 unsafe impl Sync for Requests {}
 // SAFETY: handles are numbers, and states live as long as the process.
 unsafe impl Send for Requests {}
@@ -83,94 +106,125 @@ impl Requests {
         }
     }
 
-    /// `work` calls no function of this.
-    #[inline]
-    fn with<T>(&self, work: impl FnOnce(&mut Tables) -> T) -> T {
-        let _held = self
-            .shared
-            .then(|| self.lock.lock().unwrap_or_else(PoisonError::into_inner));
-        // SAFETY: nobody else is here: the lock is held, or threads do not call MPI at the same time; `work` does not come back.
-        work(unsafe { &mut *self.tables.get() })
+    /// No function of this is called while they are held.
+    #[inline(always)]
+    fn hold(&self) -> Held<'_> {
+        let lock = if self.shared { Some(self.locked()) } else { None };
+        Held {
+            // SAFETY: nobody else is here: the lock is held, or threads do not call MPI at the same time; and this thread does not come back.
+            tables: unsafe { &mut *self.tables.get() },
+            _lock: lock,
+        }
+    }
+
+    #[cold]
+    fn locked(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds an operation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&self, handle: usize, new: Pending) {
-        self.with(|tables| {
-            if let Some(known) = tables.pending.get_mut(handle) {
-                if known.reads_nothing() && new.reads_nothing() && !known.persistent {
-                    tables.repeated.push_back((handle, new));
-                    return;
-                }
-                free(known);
-                *known = new;
-                tables.repeated.retain(|(repeated, _)| *repeated != handle);
-            } else {
-                tables.pending.insert(handle, new);
-            }
-        });
+        let mut tables = self.hold();
+        if !tables.pending.put_in_front(handle, new) {
+            // A copy of its own leaves that of the short way in registers.
+            tables.add(handle, &{ new });
+        }
     }
 
     /// The operation of a request that is complete; a persistent one stays, and is not active any more. `None` for one that is not known or
     /// not active.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&self, handle: usize) -> Option<Pending> {
-        self.with(|tables| {
-            let known = tables.pending.get_mut(handle)?;
-            if known.persistent {
-                let was = *known;
-                known.active = false;
-                known.cancelled = false;
-                return was.active.then_some(was);
-            }
-            taken(tables, handle)
-        })
+        let mut tables = self.hold();
+        if tables.repeated.is_empty()
+            && let Some(only) = tables.pending.take_from_front(handle, |known| !known.persistent)
+        {
+            return Some(only);
+        }
+        tables.complete(handle)
     }
 
     /// Forgets a request, active or not.
     pub(crate) fn forget(&self, handle: usize) -> Option<Pending> {
-        self.with(|tables| taken(tables, handle))
+        self.hold().taken(handle)
     }
 
     /// Starts a persistent operation with a new number.
     pub(crate) fn start(&self, handle: usize, operation: impl FnOnce() -> u64) -> Option<Pending> {
-        self.with(|tables| {
-            let known = tables.pending.get_mut(handle).filter(|known| known.persistent)?;
-            known.operation = operation();
-            known.active = true;
-            Some(*known)
-        })
+        let mut tables = self.hold();
+        let known = tables.pending.get_mut(handle).filter(|known| known.persistent)?;
+        known.operation = operation();
+        known.active = true;
+        Some(*known)
     }
 
     /// Notes that an operation was asked to be cancelled.
     pub(crate) fn cancel(&self, handle: usize) -> Option<Pending> {
-        self.with(|tables| {
-            let known = tables.pending.get_mut(handle)?;
-            known.cancelled = true;
-            Some(*known)
-        })
+        let mut tables = self.hold();
+        let known = tables.pending.get_mut(handle)?;
+        known.cancelled = true;
+        Some(*known)
     }
 
     /// Adds a message that was found.
     pub(crate) fn add_message(&self, handle: usize, found: Found) {
-        self.with(|tables| {
-            tables.messages.insert(handle, found);
-        });
+        self.hold().messages.insert(handle, found);
     }
 
     /// A message that is received.
     pub(crate) fn take_message(&self, handle: usize) -> Option<Found> {
-        self.with(|tables| tables.messages.remove(handle))
+        self.hold().messages.remove(handle)
     }
 
     /// Forgets everything: what completes from now on is not seen.
     pub(crate) fn clear(&self) {
-        self.with(|tables| {
-            for known in tables.pending.values_mut() {
-                free(known);
-            }
-            *tables = Tables::default();
-        });
+        let mut tables = self.hold();
+        for known in tables.pending.values_mut() {
+            free(known);
+        }
+        *tables = Tables::default();
+    }
+}
+
+impl Tables {
+    /// Adds an operation of a request that may have one.
+    #[inline(never)]
+    fn add(&mut self, handle: usize, new: &Pending) {
+        let Some(known) = self.pending.get_mut(handle) else {
+            self.pending.insert(handle, *new);
+            return;
+        };
+        if known.reads_nothing() && new.reads_nothing() && !known.persistent {
+            self.repeated.push_back((handle, *new));
+            return;
+        }
+        free(known);
+        *known = *new;
+        self.repeated.retain(|(repeated, _)| *repeated != handle);
+    }
+
+    /// The operation of a request that may be persistent or have several.
+    #[inline(never)]
+    fn complete(&mut self, handle: usize) -> Option<Pending> {
+        let known = self.pending.get_mut(handle)?;
+        if known.persistent {
+            let was = *known;
+            known.active = false;
+            known.cancelled = false;
+            return was.active.then_some(was);
+        }
+        self.taken(handle)
+    }
+
+    /// Takes the oldest operation of a request, in whose place the next one of the same request comes.
+    fn taken(&mut self, handle: usize) -> Option<Pending> {
+        let was = self.pending.remove(handle);
+        let at = self.repeated.iter().position(|(repeated, _)| *repeated == handle);
+        if let Some((_, later)) = at.and_then(|at| self.repeated.remove(at)) {
+            self.pending.insert(handle, later);
+        }
+        was
     }
 }
 
@@ -178,19 +232,6 @@ fn free(pending: &mut Pending) {
     if let Some(elements) = &mut pending.elements {
         elements.free();
     }
-}
-
-/// Takes the oldest operation of a request, in whose place the next one of the same request comes.
-#[inline]
-fn taken(tables: &mut Tables, handle: usize) -> Option<Pending> {
-    let was = tables.pending.remove(handle);
-    if !tables.repeated.is_empty() {
-        let at = tables.repeated.iter().position(|(repeated, _)| *repeated == handle);
-        if let Some((_, later)) = at.and_then(|at| tables.repeated.remove(at)) {
-            tables.pending.insert(handle, later);
-        }
-    }
-    was
 }
 
 #[cfg(test)]

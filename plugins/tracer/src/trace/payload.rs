@@ -8,7 +8,8 @@ use kilter_mpi::{MPI_Datatype, constants, layout};
 use kilter_protocol::trace::digest::{Chunk, digest};
 use kilter_protocol::trace::record::{self, Part, Plain, Role, flag};
 
-use crate::datatype;
+use super::act::Side;
+use crate::datatype::{self, Element};
 
 /// Elements that lie otherwise in memory than in a message are packed if they have at most so many bytes.
 const MOST_PACKED: u64 = 256 << 20;
@@ -57,27 +58,33 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// So many elements from an address.
-    ///
-    /// # Safety
-    /// The type is valid.
+    /// Those of a side of a message, whose type is plain.
     #[inline(always)]
-    pub(crate) unsafe fn new(buffer: *const c_void, count: u64, datatype: MPI_Datatype) -> Elements {
-        // SAFETY: by this function's contract.
-        let element = unsafe { datatype::element(datatype) };
-        let (address, form) = if element.is_plain {
-            (buffer.addr(), Form::Plain)
-        } else {
-            // SAFETY: by this function's contract.
-            unsafe { in_blocks(buffer.addr(), count, datatype) }
-        };
+    pub(crate) fn plain(side: &Side, element: Element) -> Elements {
         Elements {
-            address,
-            count,
-            form,
+            address: side.buffer.addr(),
+            count: side.count,
+            form: Form::Plain,
             element_bytes: element.bytes,
             class: element.class,
             owns_type: false,
+        }
+    }
+
+    /// Those of a side of a message, of any type.
+    ///
+    /// # Safety
+    /// The type is valid.
+    pub(crate) unsafe fn new(side: &Side) -> Elements {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let element = datatype::element(side.datatype);
+            let plain = Elements::plain(side, element);
+            if element.is_plain {
+                return plain;
+            }
+            let (address, form) = in_blocks(plain.address, side.count, side.datatype);
+            Elements { address, form, ..plain }
         }
     }
 
@@ -91,7 +98,7 @@ impl Elements {
     ///
     /// # Safety
     /// The type is valid.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn kept(self) -> Elements {
         match self.form {
             Form::Plain => self,
@@ -122,7 +129,7 @@ impl Elements {
     }
 
     /// Frees the duplicate.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn free(&mut self) {
         if let (true, Form::Packed(mut datatype, _)) = (self.owns_type, self.form) {
             self.owns_type = false;

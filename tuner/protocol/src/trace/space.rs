@@ -234,28 +234,30 @@ impl Space {
 }
 
 impl Stream {
-    /// Puts a record of so many words; false if it does not fit. `record` stores all but the first, which it returns: that one is stored last, after
-    /// the word behind the record has become 0.
+    /// Places for the words of a record: the first, and the others. `None` if it does not fit.
     #[inline(always)]
-    fn write(&mut self, length: usize, record: impl FnOnce(&Words) -> u64) -> bool {
-        let Some([first, rest @ ..]) = self.words.get(self.at..self.at + length) else {
-            return false;
-        };
-        let word = record(rest);
+    fn places(&self, length: usize) -> Option<(&'static AtomicU64, &'static Words)> {
+        let words = self.words;
+        words.get(self.at..self.at + length)?.split_first()
+    }
+
+    /// Ends a record of so many words, whose first place gets this word after the word behind the record has become 0: all others are there by then.
+    #[inline(always)]
+    fn end(&mut self, length: usize, first: &AtomicU64, word: u64) {
         self.at += length;
         store(self.words, self.at, 0, Ordering::Relaxed);
         first.store(word.to_le(), Ordering::Release);
-        true
     }
 
     /// Puts a record; false if it does not fit.
     #[inline]
     fn put(&mut self, record: &[u64]) -> bool {
-        self.write(record.len(), |places| {
-            let (first, rest) = record.split_first().unwrap_or((&0, &[]));
-            set(places, rest);
-            *first
-        })
+        let (Some((place, places)), Some((first, rest))) = (self.places(record.len()), record.split_first()) else {
+            return false;
+        };
+        set(places, rest);
+        self.end(record.len(), place, *first);
+        true
     }
 
     /// Puts a call; false if it does not fit.
@@ -272,58 +274,71 @@ impl Stream {
     /// Puts a call and its only part; false if both do not fit. They come together: a process that is killed leaves both or none.
     #[inline(always)]
     pub fn call_with(&mut self, call: &Call, role: Role, part: &Plain) -> bool {
+        // The length tells how many places there are, so that words are stored without a question for every one.
         let length = role.words();
-        let is_put = self.write(CALL_WORDS + length, |places| {
-            let [first, rest @ ..] = call.words();
-            let (of_call, of_part) = places.split_at(rest.len());
-            set(of_call, &rest);
-            if let [first_of_part, of_part @ ..] = of_part {
-                let (word, _) = part.put((role, form::NONE), length, of_part);
-                first_of_part.store(word.to_le(), Ordering::Relaxed);
-            }
-            first
-        });
-        if is_put {
-            self.calls += 1;
-            self.polls = None;
+        let Some((place, places)) = self.places(CALL_WORDS + length) else {
+            return false;
+        };
+        let [first, rest @ ..] = call.words();
+        let (of_call, of_part) = places.split_at(rest.len());
+        set(of_call, &rest);
+        if let [first_of_part, of_part @ ..] = of_part {
+            let (word, _) = part.put((role, form::NONE), length, of_part);
+            first_of_part.store(word.to_le(), Ordering::Relaxed);
         }
-        is_put
+        self.end(CALL_WORDS + length, place, first);
+        self.calls += 1;
+        self.polls = None;
+        true
     }
 
-    /// Adds a call that found nothing to the latest record, if that is of calls of the same function at the same site on the same communicator.
-    #[inline]
-    pub fn poll(&mut self, call: &Call) -> bool {
+    /// Adds a call like those of the latest record that found nothing, too, and began now; false if that record is of no such calls, or of as many as
+    /// it can tell.
+    #[inline(always)]
+    pub fn poll(&mut self, begin: u64) -> bool {
+        /// One more of the calls that a record's last word counts in its upper half.
+        const ONE: u64 = 1 << 32;
         let Some(at) = self.polls else { return false };
-        let is_same = load(self.words, at) == call.words()[0] && load(self.words, at + 3) as u32 == call.site;
-        let polls = (load(self.words, at + 3) >> 32) as u32;
-        if !is_same || polls == u32::MAX {
+        let Some([_, _, end, count]) = self.words.get(at..at + CALL_WORDS) else {
             return false;
-        }
-        let last = u64::from(call.site) | u64::from(polls + 1) << 32;
-        store(self.words, at + 2, call.end, Ordering::Relaxed);
-        store(self.words, at + 3, last, Ordering::Relaxed);
+        };
+        let Some(more) = u64::from_le(count.load(Ordering::Relaxed)).checked_add(ONE) else {
+            return false;
+        };
+        end.store(begin.to_le(), Ordering::Relaxed);
+        count.store(more.to_le(), Ordering::Relaxed);
         true
     }
 
     /// Puts a part of the latest call; false if it does not fit.
     pub fn part(&mut self, part: &Part) -> bool {
         let length = part.length();
-        self.further(part.role, length, |places| part.put(length, places))
+        let Some((place, places)) = self.places(length) else {
+            return false;
+        };
+        let first = part.put(length, places);
+        self.further(part.role, length, place, first);
+        true
     }
 
     /// The same of a part without blocks, pieces and chunks.
     #[inline]
     pub fn plain(&mut self, role: Role, part: &Plain) -> bool {
         let length = role.words();
-        self.further(role, length, |places| part.put((role, form::NONE), length, places).0)
+        let Some((place, places)) = self.places(length) else {
+            return false;
+        };
+        let (first, _) = part.put((role, form::NONE), length, places);
+        self.further(role, length, place, first);
+        true
     }
 
+    /// Ends a part, after which calls that found nothing are told together only if it says what these looked for.
     #[inline(always)]
-    fn further(&mut self, role: Role, length: usize, record: impl FnOnce(&Words) -> u64) -> bool {
-        let is_put = self.write(length, record);
-        if is_put && role != Role::Asked {
+    fn further(&mut self, role: Role, length: usize, place: &AtomicU64, first: u64) {
+        self.end(length, place, first);
+        if role != Role::Asked {
             self.polls = None;
         }
-        is_put
     }
 }

@@ -43,8 +43,11 @@ pub(crate) struct Passed {
 /// The call that is recorded.
 pub(super) struct Recorder<'t> {
     pub(super) trace: &'t Trace,
-    pub(super) local: &'static mut Local,
+    pub(super) local: &'t mut Local,
     pub(super) state: Option<&'static State>,
+    function: Function,
+    /// Return address.
+    address: usize,
     pub(super) call: record::Call,
     /// True once the call is written: the parts follow. Else it is written with its only part.
     is_written: bool,
@@ -57,10 +60,7 @@ impl<'t> Recorder<'t> {
         let local = local::of(trace);
         let site = sites::find(&trace.space, happened.site);
         if local.is_full() || site.is_own {
-            if local.is_full() {
-                trace.space.lose(1);
-            }
-            local.handles.clear();
+            untold(trace, local);
             return None;
         }
         if let Some(state) = happened.state
@@ -72,6 +72,8 @@ impl<'t> Recorder<'t> {
             trace,
             local,
             state: happened.state,
+            function: happened.function,
+            address: happened.site,
             call: record::Call {
                 function: happened.function as u8,
                 communicator: happened.state.map_or(0, |state| state.id + 1),
@@ -90,14 +92,15 @@ impl<'t> Recorder<'t> {
     fn call(&mut self, parts: usize) -> bool {
         self.is_written = true;
         self.call.parts = parts as u32;
-        self.local.call(&self.call)
+        // Copies of its own, here and below, leave those of the short way in registers.
+        self.local.call(&{ self.call })
     }
 
     /// Writes a part, the only one together with the call; false if there is no space for the call.
     #[inline(always)]
     fn put(&mut self, role: Role, part: &Plain) -> bool {
         if self.is_written {
-            self.local.plain(role, part);
+            self.local.plain(role, &{ *part });
             return true;
         }
         self.call.parts = 1;
@@ -124,13 +127,13 @@ impl<'t> Recorder<'t> {
     /// A message that is sent, or begun to be.
     ///
     /// # Safety
-    /// As for [`record`](super::event::record).
+    /// As for [`record`](super::event::record); the elements are those of the side.
     #[inline(always)]
-    pub(super) unsafe fn sends(&mut self, side: &Side, request: *const MPI_Request) {
+    pub(super) unsafe fn sends(&mut self, side: &Side, elements: &Elements, request: *const MPI_Request) {
         let operation = self.trace.operation();
         // SAFETY: by this function's contract.
         unsafe {
-            if self.sent(side, operation) && !request.is_null() {
+            if self.sent(side, elements, operation) && !request.is_null() {
                 self.add((request, false), (operations::Kind::Send, operation), side, None);
             }
         }
@@ -139,83 +142,81 @@ impl<'t> Recorder<'t> {
     /// A message that has come.
     ///
     /// # Safety
-    /// As for [`record`](super::event::record).
+    /// As for [`sends`](Recorder::sends).
     #[inline(always)]
-    pub(super) unsafe fn receives(&mut self, side: &Side, status: *const MPI_Status) {
+    pub(super) unsafe fn receives(&mut self, side: &Side, elements: &Elements, status: *const MPI_Status) {
         let operation = self.trace.operation();
         // SAFETY: by this function's contract.
-        unsafe {
-            let elements = Elements::new(side.buffer, side.count, side.datatype);
-            self.received(operation, self.state, (side.peer, side.tag), &elements, status);
-        }
+        unsafe { self.received(operation, self.state, (side.peer, side.tag), elements, status) };
     }
 
     /// A receive that is begun.
     ///
     /// # Safety
-    /// As for [`record`](super::event::record).
+    /// As for [`sends`](Recorder::sends).
     #[inline(always)]
-    pub(super) unsafe fn posts(&mut self, side: &Side, request: *const MPI_Request) {
+    pub(super) unsafe fn posts(&mut self, side: &Side, elements: &Elements, request: *const MPI_Request) {
         let operation = self.trace.operation();
         // SAFETY: by this function's contract.
         unsafe {
-            let elements = Elements::new(side.buffer, side.count, side.datatype);
-            if self.posted(operation, self.state, side, &elements) {
+            if self.posted(operation, self.state, side, elements) {
                 let kind = (operations::Kind::Receive, operation);
                 self.add((request, false), kind, side, Some(elements.kept()));
             }
         }
     }
 
-    /// Messages of both sides, or none.
+    /// Messages of both sides, of one, or none.
     ///
     /// # Safety
     /// As for [`record`](super::event::record).
     pub(super) unsafe fn messages(&mut self, act: &Act, before: Option<Part>) {
         let parts = usize::from(act.sends.is_some()) + usize::from(act.receives.is_some());
-        if !self.call(parts) {
+        // The only part comes together with the call.
+        if parts != 1 && !self.call(parts) {
             return;
         }
         // SAFETY: by this function's contract.
         unsafe {
             if let Some(side) = &act.sends {
-                let operation = self.trace.operation();
+                // The request of both is that of the receive.
+                let request = if act.receives.is_none() {
+                    act.request
+                } else {
+                    std::ptr::null()
+                };
                 match before {
-                    Some(before) => self.sent_before(side, operation, before),
-                    None => {
-                        self.sent(side, operation);
-                    }
+                    Some(before) => self.sent_before(side, before),
+                    None => self.sends(side, &Elements::new(side), request),
                 }
             }
             if let Some(side) = &act.receives {
+                let elements = Elements::new(side);
                 if act.request.is_null() {
-                    self.receives(side, act.status);
+                    self.receives(side, &elements, act.status);
                 } else {
-                    self.posts(side, act.request);
+                    self.posts(side, &elements, act.request);
                 }
             }
         }
     }
 
     /// # Safety
-    /// As for [`record`](super::event::record).
+    /// As for [`sends`](Recorder::sends).
     #[inline(always)]
-    unsafe fn sent(&mut self, side: &Side, operation: u64) -> bool {
+    unsafe fn sent(&mut self, side: &Side, elements: &Elements, operation: u64) -> bool {
         let part = part(operation, self.state, side.peer, side.tag);
+        let bytes = if side.peer == mpi_sys::MPI_PROC_NULL {
+            0
+        } else {
+            elements.bytes()
+        };
         // SAFETY: by this function's contract.
-        unsafe {
-            let elements = Elements::new(side.buffer, side.count, side.datatype);
-            let bytes = if side.peer == mpi_sys::MPI_PROC_NULL {
-                0
-            } else {
-                elements.bytes()
-            };
-            self.payload(Role::Send, part, &elements, bytes)
-        }
+        unsafe { self.payload(Role::Send, part, elements, bytes) }
     }
 
     /// A message whose payload was described before the call.
-    fn sent_before(&mut self, side: &Side, operation: u64, before: Part) {
+    fn sent_before(&mut self, side: &Side, before: Part) {
         let Plain {
             communicator,
             operation,
@@ -223,7 +224,7 @@ impl<'t> Recorder<'t> {
             world,
             tag,
             ..
-        } = part(operation, self.state, side.peer, side.tag);
+        } = part(self.trace.operation(), self.state, side.peer, side.tag);
         self.local.part(&Part {
             communicator,
             operation,
@@ -242,7 +243,7 @@ impl<'t> Recorder<'t> {
         let Some(side) = act.sends else { return };
         // SAFETY: by this function's contract.
         unsafe {
-            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            let elements = Elements::new(&side);
             let part = part(0, self.state, side.peer, side.tag);
             self.payload(Role::Own, part, &elements, elements.bytes());
         }
@@ -344,6 +345,15 @@ impl<'t> Recorder<'t> {
             unsafe { self.add((request, false), (operations::Kind::Collective, operation), &side, None) };
         }
     }
+}
+
+/// A call that is not told: of a library of Kilter's, or for which there is no space.
+#[cold]
+fn untold(trace: &Trace, local: &mut Local) {
+    if local.is_full() {
+        trace.space.lose(1);
+    }
+    local.handles.clear();
 }
 
 /// Writes a part with blocks, pieces or chunks, which are in the thread's memory, after its call if it is the only one; false if there is no space for the

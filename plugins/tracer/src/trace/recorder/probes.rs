@@ -4,8 +4,9 @@ use kilter_mpi::constants;
 use kilter_protocol::trace::record::Role;
 
 use super::Recorder;
-use super::told::{other, part, tag_of};
+use super::told::part;
 use crate::trace::act::{Act, Side, bits_of, known};
+use crate::trace::local::Run;
 use crate::trace::operations::{self, Found};
 use crate::trace::payload::Elements;
 
@@ -23,13 +24,10 @@ impl Recorder<'_> {
         let Some(side) = &act.receives else { return };
         // SAFETY: by this function's contract.
         let (is_found, status) = unsafe { (flag.as_ref().is_none_or(|flag| *flag != 0), known(act.status)) };
-        let asked = (other(side.peer), tag_of(side.tag));
         let question = part(0, self.state, side.peer, side.tag);
         if !is_found {
-            self.nothing(Some(asked));
-            if self.local.asked.is_none() {
+            if self.nothing((side.peer, side.tag)) {
                 self.local.plain(Role::Asked, &question);
-                self.local.asked = Some(asked);
             }
             return;
         }
@@ -59,13 +57,24 @@ impl Recorder<'_> {
         }
     }
 
-    /// A call that found nothing.
+    /// A call that found nothing. True if it has a record of its own now.
     #[inline(always)]
-    pub(super) fn nothing(&mut self, asked: Option<(i32, i32)>) {
-        self.call.polls = 1;
-        if !self.local.poll(&self.call, asked) {
-            let _ = self.local.call(&self.call);
+    pub(super) fn nothing(&mut self, asked: (i32, i32)) -> bool {
+        let run = Run {
+            function: self.function,
+            communicator: self.state.map(|state| state.id),
+            site: self.address,
+            asked,
+        };
+        if self.local.poll(&run, self.call.begin) {
+            return false;
         }
+        self.call.polls = 1;
+        let is_put = self.local.call(&{ self.call });
+        if is_put {
+            self.local.polls(&run);
+        }
+        is_put
     }
 
     /// A message that a probe had found is received, or begun to be.
@@ -89,7 +98,7 @@ impl Recorder<'_> {
         self.state = found.state;
         // SAFETY: by this function's contract.
         unsafe {
-            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            let elements = Elements::new(&side);
             if act.request.is_null() {
                 let asked = (side.peer, side.tag);
                 self.received(found.operation, found.state, asked, &elements, act.status);

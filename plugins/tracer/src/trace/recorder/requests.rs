@@ -11,7 +11,6 @@ use crate::trace::act::{Act, bits_of, known};
 use crate::trace::completion;
 use crate::trace::operations::{self, Pending};
 use crate::trace::payload::Elements;
-use kilter_protocol::functions::Function;
 
 impl Recorder<'_> {
     /// A persistent operation that is prepared.
@@ -26,7 +25,7 @@ impl Recorder<'_> {
         };
         // SAFETY: by this function's contract.
         unsafe {
-            let elements = Elements::new(side.buffer, side.count, side.datatype);
+            let elements = Elements::new(side);
             let mut part = part(0, self.state, side.peer, side.tag);
             part.flags |= flag::PERSISTENT;
             place(&mut part, &elements);
@@ -73,20 +72,20 @@ impl Recorder<'_> {
     /// # Safety
     /// As for [`record`](super::super::event::record).
     #[inline(always)]
-    pub(in crate::trace) unsafe fn completes(
-        &mut self,
-        flag: *const c_int,
-        status: *const MPI_Status,
-        function: Function,
-    ) {
+    pub(in crate::trace) unsafe fn completes(&mut self, handle: usize, flag: *const c_int, status: *const MPI_Status) {
         // SAFETY: by this function's contract.
         let is_set = unsafe { flag.as_ref() }.is_none_or(|flag| *flag != 0);
-        let handle = self.local.handles.pop().filter(|_| is_set);
-        self.local.handles.clear();
-        match handle.and_then(|handle| self.trace.requests.complete(handle)) {
+        let finished = if is_set {
+            self.trace.requests.complete(handle)
+        } else {
+            None
+        };
+        match finished {
             // SAFETY: by this function's contract.
             Some(pending) => unsafe { self.finished(&pending, status) },
-            None if function.is_test() => self.nothing(None),
+            None if self.function.is_test() => {
+                self.nothing((0, 0));
+            }
             None => {
                 self.call(0);
             }
@@ -97,10 +96,10 @@ impl Recorder<'_> {
     ///
     /// # Safety
     /// As for [`record`](super::super::event::record).
-    pub(in crate::trace) unsafe fn completed(&mut self, statuses: *const MPI_Status, function: Function) {
+    pub(in crate::trace) unsafe fn completed(&mut self, statuses: *const MPI_Status) {
         let done = std::mem::take(&mut self.local.done);
-        if done.is_empty() && function.is_test() {
-            self.nothing(None);
+        if done.is_empty() && self.function.is_test() {
+            self.nothing((0, 0));
         } else {
             let is_put = self.call(done.len());
             for (pending, number) in &done {

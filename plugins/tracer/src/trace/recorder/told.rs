@@ -8,7 +8,7 @@ use crate::trace::payload::Elements;
 
 /// A rank as it is recorded.
 #[inline]
-pub(super) fn other(rank: i32) -> i32 {
+fn other(rank: i32) -> i32 {
     match rank {
         0.. => rank,
         mpi_sys::MPI_PROC_NULL => peer::NOBODY,
@@ -19,7 +19,7 @@ pub(super) fn other(rank: i32) -> i32 {
 }
 
 #[inline]
-pub(super) fn tag_of(tag: i32) -> i32 {
+fn tag_of(tag: i32) -> i32 {
     if tag == mpi_sys::MPI_ANY_TAG { ANY_TAG } else { tag }
 }
 

@@ -71,9 +71,9 @@ fn what_is_written_is_read() {
         polls: 1,
         ..call(3000, 0)
     };
-    assert!(!one.poll(&polls) && one.call(&polls));
-    assert!(one.poll(&Call { end: 4000, ..polls }));
-    assert!(!one.poll(&Call { site: 2, ..polls }));
+    assert!(!one.poll(3000) && one.call(&polls));
+    assert!(one.poll(4000));
+    assert!(two.call(&polls) && two.call(&call(3500, 0)) && !two.poll(4000));
     space.lose(7);
     let end = space.end(5000, true);
     assert_eq!(end, HEADER_BYTES + 3 * SEGMENT_BYTES);

@@ -14,7 +14,8 @@ pub struct Call {
     pub communicator: u32,
     /// Begin; that of the first one for calls that found nothing.
     pub begin: u64,
-    /// End; that of the last one for calls that found nothing.
+    /// End; the begin of the last one for several calls that found nothing, so that one reading of the clock is enough for each but the first. The
+    /// last one's end in files that earlier versions of the tracer wrote.
     pub end: u64,
     /// Number of the call site and 1; 0 if it is not known.
     pub site: u32,

@@ -48,7 +48,7 @@ impl Plain {
     };
 
     /// Takes over what is kept of the payload, but for the chunks.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, digest: &Digest) {
         self.crc = digest.crc;
         self.prefix = digest.prefix;
