@@ -37,6 +37,7 @@ mod key;
 mod matrix;
 mod members;
 mod number;
+mod polls;
 mod record;
 mod samples;
 mod settings;

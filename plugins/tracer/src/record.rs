@@ -211,25 +211,39 @@ pub(crate) fn wanted(status: *mut MPI_Status, own: *mut MPI_Status) -> *mut MPI_
 
 /// A call that has begun.
 pub(crate) struct Begun {
+    function: Function,
     tracer: Option<&'static Tracer>,
     site: usize,
+    /// The clock at its begin, if it is timed.
     ticks: u64,
+    /// Calls for which its time stands; 0 if it is not timed.
+    stands_for: u64,
 }
 
 impl Begun {
-    /// Begins a call.
+    /// Begins a call of this function.
     #[inline(always)]
-    pub(crate) fn now() -> Begun {
+    pub(crate) fn now(function: Function) -> Begun {
         // SAFETY: the state of this thread, which nobody else looks at.
         unsafe {
             let thread = thread::current();
             let outermost = (*thread).depth == 0;
             (*thread).depth += 1;
             let tracer = if outermost { start::active() } else { None };
+            let stands_for = match tracer {
+                None => 0,
+                // A trace has each call's begin.
+                Some(tracer) if function.may_find_nothing() && tracer.trace.is_none() => {
+                    (*thread).polls.next_stands_for()
+                }
+                Some(_) => 1,
+            };
             Begun {
+                function,
                 tracer,
                 site: (*thread).site,
-                ticks: if tracer.is_some() { clock::ticks() } else { 0 },
+                ticks: if stands_for > 0 { clock::ticks() } else { 0 },
+                stands_for,
             }
         }
     }
@@ -245,15 +259,15 @@ impl Begun {
     /// # Safety
     /// The call was valid if it returned 0, and its communicator and types still are.
     #[inline(always)]
-    pub(crate) unsafe fn end<N: Number>(self, function: Function, code: i32, call: impl FnOnce() -> Call<N>) {
+    pub(crate) unsafe fn end<N: Number>(self, code: i32, call: impl FnOnce() -> Call<N>) {
         if let Some(tracer) = self.tracer {
             // SAFETY: by this function's contract.
             unsafe {
                 if code == 0 {
-                    self.ended(tracer, function, call);
+                    self.ended(tracer, call);
                 } else {
                     // The handle of one request is in the wrapper alone.
-                    let act = matches!(function, Function::Wait | Function::Test).then(|| call().act);
+                    let act = matches!(self.function, Function::Wait | Function::Test).then(|| call().act);
                     failed(tracer, act.map(|act| act.kind));
                 }
             }
@@ -267,14 +281,16 @@ impl Begun {
     /// # Safety
     /// The call was valid, and its communicator and types still are.
     #[inline(always)]
-    unsafe fn ended<N: Number>(&self, tracer: &'static Tracer, function: Function, call: impl FnOnce() -> Call<N>) {
+    unsafe fn ended<N: Number>(&self, tracer: &'static Tracer, call: impl FnOnce() -> Call<N>) {
+        let function = self.function;
         let (call, end) = if function.may_find_nothing() {
             let call = call();
             // SAFETY: by this function's contract.
-            if unsafe { self.goes_on_polling(tracer, function, &call) } {
+            if unsafe { self.goes_on_polling(tracer, &call) } {
                 return;
             }
-            (call, clock::ticks())
+            let end = if self.stands_for > 0 { clock::ticks() } else { 0 };
+            (call, end)
         } else {
             let end = clock::ticks();
             (call(), end)
@@ -290,7 +306,7 @@ impl Begun {
                 count(
                     counts,
                     (function, state),
-                    (self.site, self.ticks, end.wrapping_sub(self.ticks)),
+                    (self.site, self.ticks, end.wrapping_sub(self.ticks), self.stands_for),
                     &volume,
                     &act,
                 );
@@ -325,15 +341,21 @@ impl Begun {
     /// # Safety
     /// The call was valid, and its communicator still is.
     #[inline(always)]
-    unsafe fn goes_on_polling<N: Number>(&self, tracer: &'static Tracer, function: Function, call: &Call<N>) -> bool {
-        let (None, Some(trace)) = (&tracer.counts, &tracer.trace) else {
+    unsafe fn goes_on_polling<N: Number>(&self, tracer: &'static Tracer, call: &Call<N>) -> bool {
+        // SAFETY: by this function's contract.
+        let asked = unsafe { call.act.looked_in_vain() };
+        let Some(trace) = &tracer.trace else {
+            // SAFETY: the state of this thread, which nobody else looks at.
+            unsafe { (*thread::current()).polls.note(asked.is_some()) };
+            return false;
+        };
+        let (None, Some(asked)) = (&tracer.counts, asked) else {
             return false;
         };
         // SAFETY: by this function's contract.
-        let (asked, state) = unsafe { (call.act.looked_in_vain(), call.place.state()) };
-        let Some(asked) = asked else { return false };
+        let state = unsafe { call.place.state() };
         let run = Run {
-            function,
+            function: self.function,
             communicator: state.map(|state| state.id),
             site: self.site,
             asked,
@@ -356,7 +378,7 @@ fn failed(tracer: &Tracer, kind: Option<Kind>) {
 unsafe fn count<N: Number>(
     counts: &Counts,
     (function, state): (Function, Option<&State>),
-    (site, begin_ticks, ticks): (usize, u64, u64),
+    (site, begin_ticks, ticks, stands_for): (usize, u64, u64, u64),
     call: &Volume<N>,
     act: &Act,
 ) {
@@ -365,7 +387,12 @@ unsafe fn count<N: Number>(
         let (amount, class) = amount(state, call);
         let operator = call.op.map_or(0, datatype::operator);
         let key = Key::new(function, state.map(|state| state.id), amount, class, operator);
-        let ended = Ended { site, ticks, amount };
+        let ended = Ended {
+            site,
+            ticks,
+            stands_for,
+            amount,
+        };
         let is_programs = counts.table.add(key, ended, |site| site != 0 && site::is_own(site));
         if let Some(to) = call.to
             && is_programs
@@ -387,7 +414,7 @@ unsafe fn count<N: Number>(
                 came().unwrap_or(0) as u64
             };
             let from = Key::of_receives(function, from);
-            counts.receives.add(from, Ended { site, ticks, amount }, |_| false);
+            counts.receives.add(from, Ended { amount, ..ended }, |_| false);
         }
         if let Some(number) = counts.samples.number(function, state) {
             counts.samples.add(Sample {

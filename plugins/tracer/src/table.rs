@@ -58,6 +58,8 @@ pub(crate) struct Table {
 pub(crate) struct Ended {
     pub(crate) site: usize,
     pub(crate) ticks: u64,
+    /// Calls for which its ticks stand; 0 if it was not timed.
+    pub(crate) stands_for: u64,
     pub(crate) amount: u64,
 }
 
@@ -91,10 +93,12 @@ impl Table {
             return true;
         };
         self.increase(&cell.calls, 1);
-        self.increase(&cell.ticks, call.ticks);
         self.increase(&cell.amount, call.amount);
-        self.raise(&cell.longest, call.ticks);
-        self.raise(&cell.shortest, !call.ticks);
+        if call.stands_for > 0 {
+            self.increase(&cell.ticks, call.ticks.wrapping_mul(call.stands_for));
+            self.raise(&cell.longest, call.ticks);
+            self.raise(&cell.shortest, !call.ticks);
+        }
         cell.own.load(Ordering::Relaxed) == 0
     }
 
@@ -170,7 +174,11 @@ impl Table {
                 calls,
                 ticks: cell.ticks.load(Ordering::Relaxed),
                 amount: cell.amount.load(Ordering::Relaxed),
-                shortest: !cell.shortest.load(Ordering::Relaxed),
+                // 0 where none was timed.
+                shortest: match cell.shortest.load(Ordering::Relaxed) {
+                    0 => 0,
+                    complement => !complement,
+                },
                 longest: cell.longest.load(Ordering::Relaxed),
                 own: cell.own.load(Ordering::Relaxed) != 0,
             })
@@ -198,7 +206,41 @@ mod tests {
     }
 
     fn call(site: usize, ticks: u64, amount: u64) -> Ended {
-        Ended { site, ticks, amount }
+        Ended {
+            site,
+            ticks,
+            stands_for: 1,
+            amount,
+        }
+    }
+
+    #[test]
+    fn calls_that_are_not_timed_are_counted_and_others_stand_for_them() {
+        let table = Table::new(1 << 16, false).unwrap();
+        for (ticks, stands_for) in [(0, 0), (12, 3), (0, 0), (20, 1)] {
+            let ended = Ended {
+                stands_for,
+                ..call(0x1000, ticks, 1)
+            };
+            table.add(key(3, 1), ended, |_| false);
+        }
+        let all: Vec<Counts> = table.counts().collect();
+        assert_eq!((all.len(), all[0].calls, all[0].ticks, all[0].amount), (1, 4, 56, 4));
+        assert_eq!((all[0].shortest, all[0].longest), (12, 20));
+        let untimed = Table::new(1 << 16, false).unwrap();
+        untimed.add(
+            key(3, 1),
+            Ended {
+                stands_for: 0,
+                ..call(1, 0, 1)
+            },
+            |_| false,
+        );
+        let all: Vec<Counts> = untimed.counts().collect();
+        assert_eq!(
+            (all[0].calls, all[0].ticks, all[0].shortest, all[0].longest),
+            (1, 0, 0, 0)
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 
 use crate::communicator::State;
+use crate::polls::Polls;
 
 /// Communicators that a thread remembers, as a power of two.
 pub(crate) const WAYS: usize = 4;
@@ -30,6 +31,7 @@ pub(crate) struct Thread {
     pub(crate) remembered: [Remembered; WAYS],
     /// The trace's memory of the thread; null until its first call that is traced.
     pub(crate) trace: *mut c_void,
+    pub(crate) polls: Polls,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -70,7 +72,7 @@ mod place {
 mod place {
     use std::cell::UnsafeCell;
 
-    use super::{Remembered, Thread, WAYS};
+    use super::{Polls, Remembered, Thread, WAYS};
 
     thread_local! {
         static THREAD: UnsafeCell<Thread> = const {
@@ -79,6 +81,7 @@ mod place {
                 depth: 0,
                 remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
                 trace: std::ptr::null_mut(),
+                polls: Polls::NONE,
             })
         };
     }

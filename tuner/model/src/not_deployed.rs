@@ -189,9 +189,15 @@ impl fmt::Display for NotDeployed {
                 write!(f, "is not confirmed: {words} {screened:.2} in the screening, but ")?;
                 // Two decimals would say 0.00 against 0.00, which explains nothing.
                 if *before < 0.005 {
-                    return write!(f, "nothing was left to gain without it, either, in {launches} of its own");
+                    return write!(
+                        f,
+                        "nothing was left to gain without it, either, in {launches} of its own"
+                    );
                 }
-                write!(f, "{confirmed:.2} in {launches} of its own, against {before:.2} without it")
+                write!(
+                    f,
+                    "{confirmed:.2} in {launches} of its own, against {before:.2} without it"
+                )
             }
             NotDeployed::SideEffect { slowed } => {
                 write!(f, "would slow ")?;

@@ -65,7 +65,7 @@ exported!(PMPI_Comm_free(comm: New) = free);
 
 /// The communicator is gone when the call returns, so that it is looked up before.
 unsafe extern "C" fn free(comm: New) -> c_int {
-    let begun = Begun::now();
+    let begun = Begun::now(Function::Comm_free);
     // SAFETY: the caller's call is valid. The states live as long as the process.
     unsafe {
         let known = if begun.is_counted() && !comm.is_null() && *comm != constants::comm_null() {
@@ -74,7 +74,7 @@ unsafe extern "C" fn free(comm: New) -> c_int {
             None
         };
         let code = library!(PMPI_Comm_free(comm => New));
-        begun.end(Function::Comm_free, code, || Call::at(known, Data::<c_int>::Nothing));
+        begun.end(code, || Call::at(known, Data::<c_int>::Nothing));
         code
     }
 }

@@ -79,13 +79,13 @@ macro_rules! form {
 
         #[allow(clippy::too_many_arguments, reason = "MPI's functions have as many as they have")]
         unsafe extern "C" fn counted($($argument: $type),*) -> std::ffi::c_int {
-            let begun = $crate::record::Begun::now();
+            let begun = $crate::record::Begun::now(kilter_protocol::functions::Function::$function);
             // SAFETY: the caller's call is valid, and what it names lives until it has returned.
             unsafe {
                 $($before)*
                 let code = $crate::entry::library!($pmpi($($argument => $type),*));
                 #[allow(unused_parens, reason = "the expression comes in parentheses")]
-                begun.end::<N>(kilter_protocol::functions::Function::$function, code, || $call);
+                begun.end::<N>(code, || $call);
                 code
             }
         }
