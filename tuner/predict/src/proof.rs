@@ -144,7 +144,7 @@ mod tests {
         let all = [Implementation::Default, setting("choice"), setting("other")];
         let seen = times.iter().flat_map(|(at, times)| {
             let measured = all.iter().zip(times).filter(|(_, time)| **time > 0.0);
-            measured.map(|(implementation, time)| Observation {
+            measured.map(move |(implementation, time)| Observation {
                 layout: layout(at),
                 call: Call {
                     collective: Collective::Bcast,
