@@ -61,7 +61,7 @@ fn main() -> std::process::ExitCode {
         rules_file,
         simulation,
         which,
-        // What is measured here is judged.
+        // Times measured here are judged.
         apply,
         check_mpich,
         noisy_launches,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kilter_tests::{kilter, processes_with, program, report, run};
+use kilter_tests::{FEW_REPETITIONS, kilter, processes_with, program, report, run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -89,6 +89,7 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         let further = (state >> 33) as usize % 20;
         let mut child = kilter("check", &out)
             .args(arguments)
+            .args(FEW_REPETITIONS)
             .env(name, value)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -133,7 +134,7 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         );
         known = now;
     }
-    let output = run(kilter("check", &out).args(arguments), &[0, 1]);
+    let output = run(kilter("check", &out).args(arguments).args(FEW_REPETITIONS), &[0, 1]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("resuming"), "{text}");
     let all = samples(&database);

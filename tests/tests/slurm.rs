@@ -70,13 +70,14 @@ fn hosts_and_layouts_are_found_in_an_allocation() {
         left_out("no root, or no `slurmctld`, `slurmd` and `munged` in PATH: apt-get install slurm-wlm munge");
         return;
     }
-    let Some(cluster) = Cluster::up("2") else { return };
+    // Jobs are asked for and handed in on the first host, which is outside of every allocation.
+    let Some(cluster) = Cluster::up("3") else { return };
     let directory = tempfile::tempdir().unwrap();
     let slurm = VirtualSlurm {
         directory: directory.path(),
         cluster: &cluster,
     };
-    run(&mut slurm.command(&["start", "--cluster", "2"]), &[0]);
+    run(&mut slurm.command(&["start", "--login", "2"]), &[0]);
     // Told nothing: a rank on each host, and one on each CPU. Where ranks lie otherwise, the command fails.
     let out = directory.path().join("found");
     let command = check(&out);
@@ -88,7 +89,7 @@ fn hosts_and_layouts_are_found_in_an_allocation() {
         assert!(launch.contains(&format!("--map-by ppr:{per_node}:node")), "{launch}");
         assert!(!launch.contains("--oversubscribe"), "{launch}");
     }
-    // The same from outside, by a batch script that asks for whole hosts; srun starts the ranks.
+    // The same by a batch script that asks for whole hosts, and begins on the first of them; srun starts the ranks.
     let out = directory.path().join("batch");
     let command = check(&out);
     let mut batch = Command::new(command.get_program());

@@ -5,7 +5,9 @@
 use std::path::Path;
 
 use kilter_tests::components::with_all;
-use kilter_tests::{TOGETHER, algorithms_of, cells, few_settings, kilter, left_out, preloaded, report, run};
+use kilter_tests::{
+    FEW_REPETITIONS, TOGETHER, algorithms_of, cells, few_settings, kilter, left_out, preloaded, report, run,
+};
 use serde_json::Value;
 
 /// Far more than a reduce of 4 KiB takes.
@@ -16,7 +18,8 @@ fn tune(out: &Path, further: &[&str]) -> Value {
     let slow = preloaded::library(out, "slow_reduce", &[]);
     preloaded::delayed_by(preloaded::preload(&mut tune, &slow), DELAY_NS)
         .args(["-n", "2", "--guidelines", "GL8", "--sizes", "1024,4096,16384"])
-        .args(["--launches", "7", "--budget", "120"]);
+        .args(["--launches", "7", "--budget", "120"])
+        .args(TOGETHER);
     let output = run(tune.args(further), &[0, 1]);
     for printed in [&output.stdout, &output.stderr] {
         println!("{}", String::from_utf8_lossy(printed));
@@ -36,10 +39,8 @@ fn the_eager_limit_is_found_emitted_and_confirmed() {
     let few = few_settings(
         out.path(),
         &[
-            "btl_vader_rndv_eager_limit",
             "btl_vader_fbox_max",
             "btl_vader_eager_limit",
-            "btl_vader_memcpy_limit",
             "pml_ob1_send_pipeline_depth",
         ],
     );
@@ -122,8 +123,7 @@ fn with_parameters_frozen_a_plugin_or_mockup_fixes_or_the_reason_is_given() {
     let out = tempfile::tempdir().unwrap();
     let mix = out.path().join("mix.toml");
     std::fs::write(&mix, MIX).unwrap();
-    let [option, together] = TOGETHER;
-    let mix = ["--only", "algorithms", option, together, "--mix", mix.to_str().unwrap()];
+    let mix = ["--only", "algorithms", "--mix", mix.to_str().unwrap()];
     let report = tune(out.path(), &mix);
     let measured = report["cells"].as_array().unwrap().iter();
     assert!(
@@ -181,6 +181,7 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
                 "--contest",
                 "reduce@512KiB",
             ])
+            .args(FEW_REPETITIONS)
             .args(TOGETHER)
             .arg("--library-description")
             .arg(few_settings(
@@ -233,6 +234,7 @@ fn algorithms_that_nobody_asks_for_are_not_credited_but_with_what_admits_them() 
             .arg(&file)
             .args(["-n", "4", "--mca", "coll_basic_priority=90", "--guidelines", "GL8"])
             .args(["--sizes", "64KiB", "--contest", "reduce@64KiB", "--only", "parameters"])
+            .args(FEW_REPETITIONS)
             .args(TOGETHER)
             .args(["--launches", "2", "--budget", "120", "--rounds", "1"]),
         &[0, 1],

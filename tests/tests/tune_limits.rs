@@ -1,6 +1,6 @@
 //! Limits on fixes: functions that must be left alone, scratch, and results that must stay the same bit by bit.
 
-use kilter_tests::{cells, kilter, preloaded, report, run};
+use kilter_tests::{FEW_REPETITIONS, TOGETHER, cells, kilter, preloaded, report, run};
 
 fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     let directory = tempfile::tempdir().unwrap();
@@ -9,7 +9,8 @@ fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     run(
         preloaded::preload(&mut kilter("tune", &out), &slow)
             .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
-            .args(["--fixed", "--budget", "240", "--leave", "bcast"]),
+            .args(["--fixed", "--budget", "240", "--leave", "bcast"])
+            .args(FEW_REPETITIONS),
         &[1],
     );
     let report = report(&out);
@@ -37,7 +38,9 @@ fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
                 "--fixed",
             ])
             .args(["--budget", "120", "--rounds", "1", "--only", "algorithms"])
-            .args(["--contest", "reduce@64KiB", "--scratch-limit", "40KiB"]),
+            .args(["--contest", "reduce@64KiB", "--scratch-limit", "40KiB"])
+            .args(FEW_REPETITIONS)
+            .args(TOGETHER),
         &[0, 1],
     );
     let contest = &report(&out)["contests"][0];
@@ -85,7 +88,9 @@ fn what_leaves_other_bits_than_the_default_is_no_candidate() {
                 "--reproducible",
                 "--only",
                 "algorithms",
-            ]),
+            ])
+            .args(FEW_REPETITIONS)
+            .args(TOGETHER),
         &[0, 1],
     );
     let report = report(&out);

@@ -81,7 +81,7 @@ fn an_injected_delay_is_found_and_measured() {
             "{} bytes: injected {delay_ns} ns, measured {measured_ns:.0} ns",
             cell["bytes"]
         );
-        // What is on top of the call is one rank's delay, as the ranks spend theirs at the same time.
+        // The time on top of the call is one rank's delay, as the ranks spend theirs at the same time.
         assert!(
             (0.7..=1.6).contains(&(measured_ns / delay_ns as f64)),
             "{} bytes: measured {measured_ns:.0} ns of {delay_ns} ns",

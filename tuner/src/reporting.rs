@@ -146,11 +146,7 @@ pub(crate) fn warn_of_load(jobs: &Jobs<'_>) {
     };
     let here = jobs.watch.other_load(allowed);
     if launches > 0 {
-        let longer = if here.slower > 0.0 {
-            format!(" (they lasted {:.1} times as long as the others)", here.slower)
-        } else {
-            String::new()
-        };
+        let longer = longer(here.slower);
         jobs.progress.warn(&format!(
             "during {launches} of the launches{longer} other programs used more than {allowed} processors, up to {most:.1}, so that times \
              are longer and vary more, and fewer cells are decided; run again on a quiet machine"
@@ -161,6 +157,17 @@ pub(crate) fn warn_of_load(jobs: &Jobs<'_>) {
             "{} blocks were not measured, since the time of their launches was over; raise --budget, or end what else runs",
             here.unanswered
         ));
+    }
+}
+
+/// Says how much longer launches beside other load lasted, if they did: those without it may be the long ones of the first verification, and the ratio says
+/// nothing of the load then.
+fn longer(slower: f64) -> String {
+    let shown = format!("{slower:.1}");
+    if slower > 1.0 && shown != "1.0" {
+        format!(" (they lasted {shown} times as long as the others)")
+    } else {
+        String::new()
     }
 }
 
@@ -358,6 +365,14 @@ pub fn write(options: &Options, name: &str, text: &str) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn launches_beside_other_load_are_called_longer_only_where_they_are() {
+        assert_eq!(longer(1.64), " (they lasted 1.6 times as long as the others)");
+        for shorter in [0.0, 0.1, 1.0, 1.04] {
+            assert_eq!(longer(shorter), "");
+        }
+    }
 
     #[test]
     fn a_value_that_begins_like_another_is_another() {

@@ -147,7 +147,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-which",
         ],
     ),
-    // What is linked with an MPI library. The tuner is above none of it, and it is above none of the tuner but the protocol.
+    // Crates linked with an MPI library. The tuner is above none of them, and they are above none of the tuner but the protocol.
     ("kilter-abi", &[]),
     ("kilter-mpi", &["kilter-algorithms"]),
     (

@@ -189,7 +189,7 @@ mod tests {
     fn rounds_are_as_few_as_can_be_and_the_root_is_busy_in_all() {
         for (p, root, places) in places() {
             assert_eq!(places[root].children().len(), ceil_log2(p) as usize);
-            // When a rank has the data, if it is sent to one child after the other.
+            // Time at which a rank has the data, if they are sent to one child after the other.
             let mut arrival = vec![None; p];
             arrival[root] = Some(0);
             for _ in 0..p {

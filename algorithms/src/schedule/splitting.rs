@@ -217,7 +217,7 @@ mod tests {
     fn rounds_are_those_of_the_root_for_every_root() {
         for (p, root, radix, places) in places() {
             assert_eq!(places[root].children().count(), splitting_rounds(p, radix));
-            // When a rank has the data, if it is sent to one child after the other.
+            // Time at which a rank has the data, if they are sent to one child after the other.
             let mut arrival = vec![None; p];
             arrival[root] = Some(0);
             for _ in 0..p {

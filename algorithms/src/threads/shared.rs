@@ -17,7 +17,7 @@ pub(super) struct Memory {
     /// Each rank's region, zeros at first.
     regions: Vec<Region>,
     slot_bytes: usize,
-    /// When a rank published what; index: rank, then epoch less one.
+    /// Times at which ranks published epochs; index: rank, then epoch less one.
     published: Vec<Mutex<Vec<Moment>>>,
 }
 
@@ -108,7 +108,7 @@ impl Shared {
         }
     }
 
-    /// When a rank published an epoch that this rank has seen.
+    /// Time at which a rank published an epoch that this rank has seen.
     pub(super) fn published(&self, rank: usize, epoch: u64) -> Moment {
         let memory = self.memory.as_ref();
         memory.map_or([0.0; KINDS], |memory| {

@@ -12,7 +12,7 @@ use crate::TransportError;
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) data: Vec<u8>,
-    /// When its sender's port took it.
+    /// Time at which its sender's port took it.
     pub(super) start: Moment,
 }
 

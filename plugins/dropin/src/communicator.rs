@@ -23,6 +23,7 @@ use crate::private::{self, Private};
 use crate::rules::{Action, Implementation, Rules};
 use crate::sites::{self, Online, bit};
 use crate::started::{self, Started};
+use crate::tables::Tables;
 
 /// A communicator that has rules.
 pub(crate) struct State {
@@ -44,40 +45,6 @@ pub(crate) struct State {
     /// Bits of the collectives whose calls are looked at.
     looked_at: u32,
     stage: RefCell<Stage>,
-}
-
-/// Counts and displacements of a call in the ABI's form, one of each per rank; and the implementations that cannot run here.
-pub(crate) struct Tables {
-    /// Counts and displacements of the send side.
-    pub(crate) send: (Box<[i64]>, Box<[i64]>),
-    /// Counts and displacements of the receive side.
-    pub(crate) recv: (Box<[i64]>, Box<[i64]>),
-    /// Implementations that said, on all ranks, that they cannot run on this communicator.
-    unavailable: Vec<&'static Implementation>,
-}
-
-impl Tables {
-    fn new(p_ranks: usize) -> Tables {
-        let table = || vec![0; p_ranks].into_boxed_slice();
-        Tables {
-            send: (table(), table()),
-            recv: (table(), table()),
-            unavailable: Vec::new(),
-        }
-    }
-
-    /// True if the implementation may be tried.
-    pub(crate) fn has(&self, implementation: &Implementation) -> bool {
-        !self
-            .unavailable
-            .iter()
-            .any(|unavailable| std::ptr::eq(*unavailable, implementation))
-    }
-
-    /// The implementation cannot run on this communicator.
-    pub(crate) fn forgo(&mut self, implementation: &'static Implementation) {
-        self.unavailable.push(implementation);
-    }
 }
 
 /// True if implementations can run.
@@ -238,6 +205,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     if info::is_inter(comm).ok()? {
         return None;
     }
+    let begun_ns = sites::own_ns();
     let (rank, size) = (info::rank(comm).ok()?, info::size(comm).ok()?);
     if size == 1 && started.thread_multiple {
         // A private communicator is made where no other rank waits for it, beside other threads that make theirs, which libraries
@@ -264,7 +232,7 @@ unsafe fn rules_of(comm: MPI_Comm, started: &'static Started) -> Option<Box<Stat
     let table = rules.table(&placement);
     // Nothing is compared where it is asked for each call if it may be replaced, and on one rank.
     let online = (device == Policy::Replace && size > 1)
-        .then(|| Online::new(started.online?, comm))
+        .then(|| Online::new(started.online?, comm, begun_ns))
         .flatten();
     let tried = online.as_ref().map_or(0, |_| sites::collectives(rules));
     let ruled = Collective::ALL.iter().filter(|collective| table.has(**collective));
@@ -371,6 +339,23 @@ pub(crate) fn prepare() -> bool {
     }
 }
 
+/// Completes what is under way on a communicator that the program frees.
+///
+/// # Safety
+/// All ranks of the communicator, which is valid, free it.
+#[cold]
+pub(crate) unsafe fn before_freeing(comm: MPI_Comm) {
+    // SAFETY: by this function's contract.
+    let found = unsafe { attribute_of(comm) }.map(known);
+    if let Some(Known::Ruled(State {
+        online: Some(online), ..
+    })) = found
+    {
+        // SAFETY: by this function's contract.
+        unsafe { online.complete() };
+    }
+}
+
 unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *mut c_void) -> c_int {
     GENERATION.fetch_add(1, Ordering::AcqRel);
     let attribute = attribute.cast_const();
@@ -379,7 +364,7 @@ unsafe extern "C" fn delete(_: MPI_Comm, _: c_int, attribute: *mut c_void, _: *m
         let state = unsafe { Box::from_raw(attribute.cast_mut().cast::<State>()) };
         if let Some(online) = &state.online {
             // SAFETY: the communicator is being freed.
-            unsafe { online.finish() };
+            unsafe { online.finish(false) };
         }
     }
     0

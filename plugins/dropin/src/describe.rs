@@ -4,9 +4,10 @@ use kilter_abi::Arguments;
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::{constants, layout};
 
-use crate::communicator::{State, Tables};
+use crate::communicator::State;
 use crate::given::{Given, Number};
 use crate::rules::Action;
+use crate::tables::Tables;
 
 /// Arguments that are significant on this rank.
 struct Meant {

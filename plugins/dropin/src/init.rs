@@ -4,8 +4,9 @@ use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use kilter_mpi::presence::{self, Library, Presence};
-use kilter_mpi::{Real, constants, info};
+use kilter_mpi::{constants, info};
 
+use crate::exported::exported;
 use crate::warning::warn;
 use crate::world;
 
@@ -60,33 +61,18 @@ fn ask() {
     }
 }
 
-/// Exports a function under both names, which asks when the next one of the same name has returned: the library's, or that of another preloaded
-/// library, which may have to know that MPI begins.
-macro_rules! initialises {
-    ($($name:ident ($($argument:ident: $type:ty),*);)*) => { $(
-        /// The MPI function of this name.
-        ///
-        /// # Safety
-        /// As MPI says.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            static REAL: Real = Real::new(concat!(stringify!($name), "\0"));
-            // SAFETY: what is behind this object under this name is the library's function, or another preloaded library's.
-            let code = unsafe {
-                let real: unsafe extern "C" fn($($type),*) -> c_int = std::mem::transmute(REAL.address());
-                real($($argument),*)
-            };
-            if code == 0 {
-                ask();
-            }
-            code
-        }
-    )* };
+/// Asks once the call that initialises MPI has returned.
+fn initialised(next: impl FnOnce() -> c_int) -> c_int {
+    let code = next();
+    if code == 0 {
+        ask();
+    }
+    code
 }
 
-initialises! {
-    MPI_Init(argc: *mut c_int, argv: Argv);
-    PMPI_Init(argc: *mut c_int, argv: Argv);
-    MPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int);
-    PMPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int);
+exported! {
+    MPI_Init(argc: *mut c_int, argv: Argv) = initialised();
+    PMPI_Init(argc: *mut c_int, argv: Argv) = initialised();
+    MPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int) = initialised();
+    PMPI_Init_thread(argc: *mut c_int, argv: Argv, required: c_int, provided: *mut c_int) = initialised();
 }

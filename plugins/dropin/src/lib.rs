@@ -29,12 +29,13 @@
 //! * [`given`], [`describe`], [`replace`]: from a call to the implementation that runs, by facts that all ranks share.
 //! * [`device`]: what is done where buffers may lie in a GPU's memory.
 //! * [`prepared`]: a call like one before goes the short way.
-//! * [`communicator`]: what is kept for each communicator, as an attribute of it ([`key`]); [`agree`]: what its ranks agree on first, by
+//! * [`communicator`]: what is kept for each communicator, as an attribute of it ([`key`]), and the memory of its call under way ([`tables`]); [`agree`]: what its ranks agree on first, by
 //!   [`maxima`]; [`placement`]: how they lie on nodes, where a rule asks for it; [`private`]: where implementations send.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call, and for later ones [`started`]; [`kilter_host`] loads the
 //!   plugins.
 //! * [`online`]: what is tried while the program runs; [`sites`]: how far that has come, and what is learnt; [`wanted`], [`world`]: who wants it, and facts about all
 //!   ranks, found out in `MPI_Init`; [`tell`]: collectives by which ranks tell each other what they know.
+//! * [`exported`]: names of MPI around which something happens. [`free`]: what has to be completed before the library frees a communicator.
 //! * [`init`]: whether every rank has the drop-in, when MPI begins; [`finish`]: counts, when it ends.
 
 mod agree;
@@ -42,7 +43,9 @@ mod communicator;
 mod describe;
 mod device;
 pub mod entry;
+mod exported;
 pub mod finish;
+pub mod free;
 mod given;
 pub mod init;
 mod key;
@@ -57,6 +60,7 @@ mod rules;
 mod sites;
 mod start;
 mod started;
+mod tables;
 mod tell;
 mod tried;
 mod unfollowed;

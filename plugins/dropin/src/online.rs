@@ -14,7 +14,7 @@ use crate::given::{Given, Number};
 use crate::prepared::{OfSite, Prepared};
 use crate::replace::{Function, again, by_rule, carry_out, prepare_default};
 use crate::rules::Action;
-use crate::sites::{Key, Online, Place, is_comparable};
+use crate::sites::{Key, Online, Place, is_comparable, own_ns};
 use crate::started::Started;
 
 /// Candidates at a site beside the library's own: implementations that the profile's rules name for its sizes, then the rows that are named to be tried. The
@@ -64,6 +64,7 @@ unsafe fn made(
     started: &'static Started,
     (key, bytes): (Key, u64),
 ) -> Option<Rc<Place>> {
+    let begun_ns = own_ns();
     let actions = candidates(key, state);
     let rule = state.table.lookup(key.collective, bytes);
     let of_rule = rule.and_then(|rule| actions.iter().position(|action| action.is_same(rule)));
@@ -73,7 +74,9 @@ unsafe fn made(
             return online.add(key, (actions, None), None);
         }
         let private = state.private(started)?;
-        online.add(key, (actions, of_rule), Some((private, state.rank == 0)))
+        let place = online.add(key, (actions, of_rule), Some((private, state.rank == 0)))?;
+        online.made(&place, begun_ns);
+        Some(place)
     }
 }
 
@@ -113,13 +116,12 @@ pub(crate) unsafe fn call<F: Function, N: Number, D: Number>(
             (unsafe { &*Rc::as_ptr(&place) }, Some(bytes))
         }
     };
-    // SAFETY: all ranks make this call, by this function's contract, and found the same site.
-    let Some(step) = (unsafe { place.step(started.thread_multiple) }) else {
+    let Some(step) = place.step() else {
         return library();
     };
-    if step.before == Act::Adopt {
-        // SAFETY: all ranks have made the same step of the same site.
-        unsafe { online.adopted(place) };
+    if step.before != Act::Nothing {
+        // SAFETY: all ranks make this call, by this function's contract, and have made the same step of the same site.
+        unsafe { online.act(place, step.before) };
     }
     let begin_ns = if step.timed { online.now_ns() } else { 0 };
     let code = if step.arm == Arm::DEFAULT {

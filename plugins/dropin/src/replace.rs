@@ -14,7 +14,7 @@ use kilter_algorithms::Collective;
 use kilter_mpi::layout::Layout;
 use kilter_mpi::{MPI_Comm, constants, info};
 
-use crate::communicator::{self, Known, State, Tables};
+use crate::communicator::{self, Known, State};
 use crate::describe::{describe, early};
 use crate::device;
 use crate::given::{Given, Number};
@@ -22,6 +22,7 @@ use crate::prepared::{OfSite, Prepared, Way};
 use crate::rules::{Action, Implementation};
 use crate::start;
 use crate::started::{Mode, Started};
+use crate::tables::Tables;
 
 /// The state of `comm`, if the profile has any rule for this collective on it.
 ///

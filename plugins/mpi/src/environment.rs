@@ -83,7 +83,7 @@ impl<F: Fn(&str) -> Option<OsString>> Variables<F> {
         )
     }
 
-    /// What `parse` makes of the text; `allowed` says in words what it takes.
+    /// The value that `parse` makes of the text; `allowed` says in words what it takes.
     pub fn parsed<T>(
         &self,
         name: &'static str,

@@ -9,6 +9,8 @@ pub(crate) struct Account {
     default_time: i128,
     /// Most that an epoch took beyond what had been laid aside for it.
     surprise: i128,
+    /// Laid aside for acts of which no exchange has told yet.
+    owed: i128,
 }
 
 impl Account {
@@ -19,6 +21,7 @@ impl Account {
             behind: 0,
             default_time: 0,
             surprise: 0,
+            owed: 0,
         }
     }
 
@@ -32,14 +35,25 @@ impl Account {
         self.behind += ns;
     }
 
-    /// Time that may be planned with: half of the constant is kept for surprises, or as much as the largest one took.
-    pub(crate) fn free(&self) -> i128 {
-        self.slack() - (self.constant / 2).max(self.surprise)
+    /// An exchange is begun, for whose acts so much is laid aside until they are told.
+    pub(crate) fn owe(&mut self, reserve: i128) {
+        self.owed += reserve;
     }
 
-    /// An epoch took so much beyond the default and had so much laid aside.
-    pub(crate) fn took(&mut self, ns: i128, reserve: i128) {
-        self.surprise = self.surprise.max(ns - reserve);
+    /// Acts were told, for which so much had been laid aside.
+    pub(crate) fn told(&mut self, ns: i128, reserve: i128) {
+        self.owed -= reserve;
+        self.behind += ns;
+    }
+
+    /// Time that may be planned with: half of the constant is kept for surprises, or as much as the largest one took.
+    pub(crate) fn free(&self) -> i128 {
+        self.slack() - self.owed - (self.constant / 2).max(self.surprise)
+    }
+
+    /// An epoch took so much beyond what had been laid aside for it.
+    pub(crate) fn took(&mut self, beyond: i128) {
+        self.surprise = self.surprise.max(beyond);
     }
 
     /// Time that may still be lost: below zero if the bound is broken.
@@ -83,6 +97,17 @@ mod tests {
             (account.slack(), account.behind(), account.default_time()),
             (1_200, 1_300, 50_000)
         );
+    }
+
+    #[test]
+    fn acts_are_owed_until_they_are_told() {
+        let mut account = Account::new(30_000, 1_000);
+        let free = account.free();
+        account.owe(70);
+        account.owe(30);
+        assert_eq!((account.free(), account.slack()), (free - 100, 1_000));
+        account.told(50, 70);
+        assert_eq!((account.free(), account.behind()), (free - 30 - 50, 50));
     }
 
     #[test]

@@ -18,6 +18,13 @@ pub fn last_ended(maxima: &[i64]) -> Option<i64> {
     timed.map(|times| times[1]).max()
 }
 
+/// Time from the largest start to the largest end, by the integers of both; `None` where a rank did not take them.
+pub(crate) fn cost(times: &[i64]) -> Option<u64> {
+    let &[start, end] = times else { return None };
+    // Clocks of hosts differ by little, but may by more than a call takes.
+    (start != VOID && end != VOID).then(|| end.saturating_sub(start).clamp(1, MOST_NS).unsigned_abs())
+}
+
 /// An epoch that ended.
 #[derive(Debug)]
 pub(crate) struct Epoch<'a> {
@@ -48,14 +55,10 @@ impl Batch {
 impl<'a> Epoch<'a> {
     /// The epoch of these slots, by the largest start and end of each. A result of another length says nothing.
     pub(crate) fn new(slots: &'a [Slot], maxima: &[i64]) -> Epoch<'a> {
-        let cost = |slot: usize| {
-            let (start, end) = (*maxima.get(2 * slot)?, *maxima.get(2 * slot + 1)?);
-            // Clocks of hosts differ by little, but may by more than a call takes.
-            (start != VOID && end != VOID).then(|| end.saturating_sub(start).clamp(1, MOST_NS).unsigned_abs())
-        };
+        let of_slot = |slot: usize| cost(maxima.get(2 * slot..2 * slot + 2)?);
         Epoch {
             slots,
-            costs: (0..slots.len()).map(cost).collect(),
+            costs: (0..slots.len()).map(of_slot).collect(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A [`Site`] is one communicator layout, one collective and one class of sizes. All ranks of a communicator keep the same
 //! site: [`Site::step`] is a function of the calls so far and of what was adopted, which is the same on all of them. No rank sends
 //! anything here; the caller carries [`Site::gives`] to the other ranks by one reduction with MAX, and hands the result to
-//! [`Site::adopt`]. The method and its bound are told in `docs/method/online.md`.
+//! [`Site::adopt`]. It times these acts as it does calls ([`Site::acted`]), and the budget has to pay for them. The method and its bound are told in `docs/method/online.md`.
 //!
 //! * [`Settings`]: the budget, as typed and checked.
 //! * [`Site`]: the state machine.
@@ -11,6 +11,7 @@
 //! * [`knowledge`]: what jobs learnt, as a file for each layout.
 
 mod account;
+mod acts;
 mod clock;
 mod epoch;
 mod evidence;
@@ -54,6 +55,8 @@ pub struct Spent {
     pub default_ns: i64,
     /// Time beyond that; below zero if the site is ahead.
     pub behind_ns: i64,
+    /// Time of that for exchanges, comparisons of clocks and the making of the site, as far as exchanges have told it.
+    pub acts_ns: i64,
     /// Time that may still be lost: below zero if the bound is broken.
     pub slack_ns: i64,
     /// Epochs so far.

@@ -6,6 +6,7 @@ mod pacing;
 use booking::ENOUGH;
 
 use crate::account::Account;
+use crate::acts::{self, Acts, Timed};
 use crate::epoch::{Epoch, VOID};
 use crate::exploration::{Exploration, permille};
 use crate::knowledge::Entry;
@@ -40,8 +41,11 @@ pub struct Site {
     account: Account,
     records: Vec<Record>,
     slots: Vec<Slot>,
-    /// Time laid aside for the epoch.
+    /// Time laid aside for the epoch's challengers.
     reserve: i128,
+    acts: Acts,
+    /// Time laid aside for the acts of the exchange before, which this epoch's tells, and for those of this epoch's own.
+    laid_aside: (i128, i128),
     gives: Vec<i64>,
     epochs: u32,
     restarts: u32,
@@ -104,7 +108,9 @@ impl Site {
                 .collect(),
             slots: Vec::new(),
             reserve: 0,
-            gives: vec![VOID; 2 * settings.epoch_calls as usize],
+            acts: Acts::default(),
+            laid_aside: (0, 0),
+            gives: vec![VOID; 2 * settings.epoch_calls as usize + acts::INTEGERS],
             epochs: 0,
             restarts: 0,
             epoch_calls: settings.epoch_calls,
@@ -154,6 +160,21 @@ impl Site {
         }
     }
 
+    /// This rank's readings of the common clock before and after the act of the latest step, which was made. They are told with the next exchange.
+    pub fn acted(&mut self, act: Act, started_ns: i64, ended_ns: i64) {
+        let act = match act {
+            Act::Nothing => return,
+            Act::Exchange => Timed::Begun,
+            Act::Adopt => Timed::Adopted,
+        };
+        acts::give(&mut self.gives, act, (started_ns, ended_ns));
+    }
+
+    /// The same of the making of the site, where that took messages. Not called after the first step.
+    pub fn made(&mut self, started_ns: i64, ended_ns: i64) {
+        self.acted(Act::Adopt, started_ns, ended_ns);
+    }
+
     /// This rank's part in the exchange: a vector of fixed length, reduced element by element with MAX over all ranks.
     #[must_use]
     pub fn gives(&self) -> &[i64] {
@@ -169,8 +190,9 @@ impl Site {
         let complete = if maxima.len() == self.gives.len() { maxima } else { &[] };
         let epoch = Epoch::new(&slots, complete);
         self.epochs = self.epochs.saturating_add(1);
+        let acts = self.acts.told(complete);
         let doubt = self.doubt(&epoch);
-        let new = self.account_for(&epoch, doubt.of_incumbent);
+        let new = self.account_for(&epoch, acts, doubt.of_incumbent);
         if let (Some(default), true) = (epoch.batch(0), matches!(self.aim, Aim::Explore(_)))
             && default.calls >= ENOUGH
         {
@@ -202,7 +224,7 @@ impl Site {
                 if doubt.of_incumbent || doubt.of_level {
                     self.chosen.doubts += 1;
                     // A second look that nothing pays for is not made.
-                    let is_unpaid = doubt.of_incumbent && self.account.free() < self.risk();
+                    let is_unpaid = doubt.of_incumbent && self.account.free() < self.risk() + self.exchange();
                     if self.chosen.doubts >= DOUBTS || is_unpaid {
                         self.restart(&epoch);
                         self.go_on_exploring();
@@ -266,6 +288,7 @@ impl Site {
         Spent {
             default_ns: narrow(self.account.default_time()),
             behind_ns: narrow(self.account.behind()),
+            acts_ns: narrow(i128::from(self.acts.all_ns())),
             slack_ns: narrow(self.account.slack()),
             epochs: self.epochs,
             restarts: self.restarts,

@@ -29,6 +29,9 @@ const PROMISES: &[(&str, Option<u16>, f64, f64, f64)] = &[
     ("calls alternate", Some(2), 0.95, -25.0, 0.0),
     ("rare slow calls of an arm", Some(0), 0.95, 6.0, 0.04),
     ("nothing to choose", Some(0), 1.0, 0.01, 0.0),
+    ("exchanges of twenty calls", Some(2), 0.5, 4.0, 0.0),
+    ("such exchanges, default best", None, 0.0, 4.0, 0.0),
+    ("exchanges get expensive", None, 0.0, 4.0, 0.0),
 ];
 
 fn scenario(name: &str) -> &'static Scenario {
@@ -61,6 +64,28 @@ fn every_scenario_keeps_its_promises() {
             run.settled == chosen || (chosen.is_none() && run.settled == Some(0))
         });
         assert!(choose >= least, "{name}: {choose} of the runs choose {chosen:?}");
+    }
+}
+
+/// Exchanges are waited for in calls of which none is timed: only by what they tell of themselves can a site know what it costs.
+#[test]
+fn the_account_has_what_exchanges_take() {
+    for name in [
+        "exchanges of twenty calls",
+        "such exchanges, default best",
+        "late ranks",
+    ] {
+        for seed in 0..10 {
+            let run = run(scenario(name), &Settings::default(), seed, None, &[]);
+            // The latest exchange is told with the next one.
+            let told = run.acts_told as f64;
+            assert!(
+                told <= run.acts + 1e6 && told >= run.acts - 2_000_000.0 - 1e6,
+                "{name}: {told} of {}",
+                run.acts
+            );
+            assert!(run.worst_own <= 0, "{name}: {}", run.worst_own);
+        }
     }
 }
 
@@ -100,20 +125,22 @@ fn a_job_that_knows_begins_settled_and_looks_ever_more_seldom() {
 #[test]
 fn knowledge_that_is_wrong_here_costs_no_more_than_the_bound() {
     let learnt = run(scenario("one arm 30 % faster"), &Settings::default(), 1, None, &[]).learnt;
-    for name in [
-        "the default is best",
-        "all arms ten times slower",
-        "Pareto(1.5), default best",
+    // Arm 2 is 10 % slower here, ten times, which is more than `risk` says, and 10 % with heavy tails.
+    for (name, seeds, allowed, most_broken) in [
+        ("the default is best", 10, 0.0, 0.0),
+        ("all arms ten times slower", 10, 1e8, 0.0),
+        ("Pareto(1.5), default best", 100, 0.0, 0.04),
     ] {
         let scenario = scenario(name);
-        // Arm 2 is 10 % slower here, ten times, and 10 % with heavy tails.
-        for seed in 0..10 {
-            let run = run(scenario, &Settings::default(), seed, Some(&learnt), &[]);
-            assert_ne!(run.settled, Some(2), "{name}");
-            // Ten times is more than `risk` says.
-            let allowed = if name.starts_with("all") { 1e8 } else { 0.0 };
-            assert!(run.worst <= allowed, "{name}: {}", run.worst);
-        }
+        let runs: Vec<Run> = (0..seeds)
+            .map(|seed| run(scenario, &Settings::default(), seed, Some(&learnt), &[]))
+            .collect();
+        assert!(runs.iter().all(|run| run.settled != Some(2)), "{name}");
+        let broken = share(&runs, |run| run.worst > allowed);
+        assert!(
+            broken <= most_broken,
+            "{name}: the bound is broken in {broken} of the runs"
+        );
     }
 }
 

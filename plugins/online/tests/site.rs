@@ -8,13 +8,19 @@ fn drive(site: &mut Site, calls: usize, cost: impl Fn(u16) -> Option<i64>) -> Ve
     (0..calls).map(|_| call(site, &mut given, &cost)).collect()
 }
 
+/// One call, before which an act takes a tenth of a microsecond.
 fn call(site: &mut Site, given: &mut Vec<i64>, cost: impl Fn(u16) -> Option<i64>) -> Step {
+    call_with_acts(site, given, cost, 100)
+}
+
+fn call_with_acts(site: &mut Site, given: &mut Vec<i64>, cost: impl Fn(u16) -> Option<i64>, act_ns: i64) -> Step {
     let step = site.step();
     match step.before {
         Act::Nothing => {}
         Act::Exchange => *given = site.gives().to_vec(),
         Act::Adopt => site.adopt(given),
     }
+    site.acted(step.before, 1_000_000, 1_000_000 + act_ns);
     if step.timed
         && let Some(cost) = cost(step.arm.0)
     {
@@ -128,6 +134,36 @@ fn a_site_with_nothing_to_choose_times_the_default_alone() {
     assert!(steps.iter().all(|step| step.arm == Arm::DEFAULT));
     assert!(steps.iter().filter(|step| step.timed).count() < 100);
     assert_eq!(Site::new(&Settings::default(), 0, None).step().arm, Arm::DEFAULT);
+}
+
+#[test]
+fn nothing_is_tried_before_the_budget_pays_for_the_making_of_the_site() {
+    let first_try = |made_ns: i64| {
+        let mut site = Site::new(&Settings::default(), 3, None);
+        site.made(5, 5 + made_ns);
+        drive(&mut site, 20_000, fast)
+            .iter()
+            .position(|step| step.arm == Arm(1))
+            .unwrap()
+    };
+    assert!(first_try(0) < 50);
+    // The constant is 10 ms, of which half is kept: 2 ms are lacking, which 3 % of 7,000 calls of 10 us pay for.
+    let late = first_try(7_000_000);
+    assert!((6_500..9_000).contains(&late), "{late}");
+}
+
+#[test]
+fn a_look_is_not_made_before_the_budget_pays_for_its_exchange() {
+    // One arm, so that there is nothing to do but look, by exchanges that take as long as 600 calls.
+    let mut site = Site::new(&Settings::default(), 1, None);
+    let (mut given, mut looks) = (Vec::new(), 0);
+    for _ in 0..200_000 {
+        let step = call_with_acts(&mut site, &mut given, |_| Some(10_000), 3_000_000);
+        looks += u32::from(step.before == Act::Adopt);
+        assert!(site.spent().slack_ns >= 0, "after {looks} looks: {:?}", site.spent());
+    }
+    // 3 % of two seconds, and 10 ms.
+    assert!((4..=11).contains(&looks), "{looks}");
 }
 
 #[test]

@@ -17,7 +17,12 @@ const GENEROUS: &str = "constant=100s";
 const ALL: &str = "epoch=64,adopt-after=2,constant=100s";
 
 fn program(mpi: Mpi) -> PathBuf {
-    mpi.built("mpicc", "online.c", &["-std=gnu11", "-O1", "-lpthread"], "online")
+    mpi.built(
+        "mpicc",
+        "online.c",
+        &["-std=gnu11", "-O1", "-lpthread", "-ldl"],
+        "online",
+    )
 }
 
 /// Behind the drop-in, so that what the drop-in calls is slowed down.
@@ -147,10 +152,10 @@ fn slow_rows_are_left_after_a_few_calls() {
         ("KILTER_TEST_ROW_DELAY_NS", "2000000"),
     ];
     let tried = |output: &Output| output.calls().values().sum::<u64>();
-    // The budget for 2000 calls is 10 ms and 3 % of 200 ms: eight calls that take 2 ms longer.
+    // The budget for 2000 calls is 10 ms and 3 % of 200 ms: eight calls that take 2 ms longer. On a busy day the agreement on the communicator takes all of it.
     let output = run(Mpi::OpenMpi, "loop 2000 256", 2, &slow);
     assert_right(&output, "slow rows");
-    assert!((1..20).contains(&tried(&output)), "{}", output.stderr);
+    assert!(tried(&output) < 20, "{}", output.stderr);
     assert!(!told(&output).contains("settled on allreduce"), "{}", output.stderr);
     // With a larger one they are tried until it is sure that they are slow.
     let generous = [&slow[..], &[("KILTER_ONLINE", GENEROUS)]].concat();
@@ -185,6 +190,12 @@ fn threads_try_on_communicators_of_their_own() {
             "{mpi:?}: {}",
             output.stderr
         );
+        // Each thread frees its communicator while an exchange is under way: through the drop-in, which completes it before, and so that the drop-in does not see it.
+        let late = ("KILTER_ONLINE", "epoch=8,adopt-after=1000");
+        let output = run(mpi, "threads 40", 2, &[late]);
+        assert_right(&output, &format!("{mpi:?}, freed"));
+        let output = run(mpi, "threads 40", 2, &[late, ("KILTER_TEST_FREE_UNSEEN", "1")]);
+        assert_right(&output, &format!("{mpi:?}, freed unseen"));
     }
 }
 
@@ -218,8 +229,10 @@ fn the_rules_of_a_profile_are_tried_with_their_parameters() {
         "{}",
         output.stderr
     );
-    let both = [&on[..], &[("KILTER_ONLINE_ROWS", "allreduce.recursive_doubling")]].concat();
-    let output = deployed.run(Mpi::OpenMpi, &line, 2, &both);
+    // Two looks have to speak against the rule before others are tried.
+    let line = [line[0], line[1], Path::new("400"), line[3]];
+    let rows = ("KILTER_ONLINE_ROWS", "allreduce.recursive_doubling");
+    let output = deployed.run(Mpi::OpenMpi, &line, 2, &[rows, ("KILTER_ONLINE", GENEROUS), on[1]]);
     assert!(calls(&output, "allreduce.recursive_doubling") > 0, "{}", output.stderr);
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum Mpi {
     Openmpi,
     /// Open MPI 4 over UCX
     OpenmpiUcx,
+    /// Open MPI 4 over libfabric
+    OpenmpiOfi,
     /// Open MPI 5
     #[value(name = "openmpi-5")]
     Openmpi5,
@@ -52,6 +54,7 @@ impl Mpi {
         match self {
             Mpi::Openmpi => &OPENMPI,
             Mpi::OpenmpiUcx => &OPENMPI_UCX,
+            Mpi::OpenmpiOfi => &OPENMPI_OFI,
             Mpi::Openmpi5 => &OPENMPI_5,
             Mpi::Mpich => &MPICH,
             Mpi::Intel => &INTEL,
@@ -102,6 +105,23 @@ static OPENMPI_UCX: Family = Family {
     ],
     environment: &[("UCX_TLS", "tcp,self"), ("UCX_NET_DEVICES", "{interface}")],
     realtime_priority: None,
+    ..OPENMPI
+};
+
+/// The same over libfabric, whose provider `tcp` reaches other hosts by the device of its variable alone.
+static OPENMPI_OFI: Family = Family {
+    name: "openmpi-ofi",
+    parameters: &[
+        ("plm", "rsh"),
+        ("plm_rsh_no_tree_spawn", "1"),
+        ("pml", "cm"),
+        ("mtl", "ofi"),
+        ("mtl_ofi_provider_include", "tcp"),
+        ("oob_tcp_if_include", "{interface}"),
+        ("mpi_yield_when_idle", "1"),
+        ("orte_tmpdir_base", "{tmp}"),
+    ],
+    environment: &[("FI_TCP_IFACE", "{interface}")],
     ..OPENMPI
 };
 

@@ -54,7 +54,7 @@ pub(crate) struct Model<P> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Delivery<P> {
     pub(crate) to: usize,
-    /// When it should have been handed over.
+    /// Time at which it should have been handed over.
     pub(crate) due: Nanos,
     pub(crate) payload: P,
 }
@@ -110,7 +110,7 @@ impl<P> Model<P> {
         }
     }
 
-    /// When something next happens; `None` while nothing is in flight.
+    /// Time of the next event; `None` while nothing is in flight.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
         self.events.peek().map(|event| event.at)
     }

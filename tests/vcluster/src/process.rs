@@ -86,7 +86,7 @@ pub(crate) fn running_switch(state: &State) -> Option<Process> {
     (start_time(pid)? == start.parse().ok()?).then_some(process)
 }
 
-/// When a process was started, in clock ticks since boot; `None` for one that has ended.
+/// Start of a process, in clock ticks since boot; `None` for one that has ended.
 fn start_time(pid: Pid) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The command may hold blanks and parentheses; what follows its last one is the state, and the start is field 22.

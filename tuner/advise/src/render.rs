@@ -129,7 +129,7 @@ fn places(evidence: &[Evidence]) -> String {
         return String::new();
     }
     let in_file = |(file, lines): &(&str, Vec<usize>)| {
-        // What is no text has no lines.
+        // Bytes that are no text have no lines.
         let lines: Vec<String> = lines
             .iter()
             .filter(|line| **line > 0)

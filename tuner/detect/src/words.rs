@@ -149,7 +149,7 @@ pub(crate) fn step(function: &str, step: &Step, trace: &Trace) -> String {
     }
 }
 
-/// How many messages were followed, and what is not reported.
+/// Number of messages that were followed, and the patterns that are not reported.
 pub(crate) fn foot(detection: &Detection) -> Vec<String> {
     let doubts = &detection.doubts;
     let matched = usize::try_from(doubts.matched).unwrap_or(usize::MAX);

@@ -60,7 +60,7 @@ pub(super) fn describe(
                     .with_context(|| format!("the mode of `{}` cannot be set", path.display()))?;
             }
         }
-        // What was found is worth more than its forms.
+        // The finding is worth more than its forms.
         Err(error) => installation.progress.warn(&format!("no module files: {error}")),
     }
     manifest.files = list(directory, emitted)?;
@@ -73,7 +73,7 @@ fn of(
     site_file: Option<&'static SiteFile>,
     directory: &Path,
 ) -> Manifest {
-    // What a decision replaces was not there when the files were proven.
+    // The setting that a decision replaces was not there when the files were proven.
     let is_replaced = |name: &str| decisions.assignments.iter().any(|one| one.name == name);
     let kept = |site: &[(String, String)]| site.iter().filter(|(name, _)| !is_replaced(name)).cloned().collect();
     Manifest {

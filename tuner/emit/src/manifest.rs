@@ -40,7 +40,7 @@ pub struct Manifest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TunedLibrary {
-    /// Of its description, such as `openmpi-4.1`.
+    /// Name of its description, such as `openmpi-4.1`.
     pub id: String,
     /// Such as `Open MPI`.
     pub name: String,
@@ -93,7 +93,7 @@ pub struct TunedUnder {
     pub layouts: Vec<String>,
     /// Transports in use.
     pub transports: Vec<String>,
-    /// What the library said of its device and transports, such as `btl_vader_single_copy_mechanism`.
+    /// Facts that the library told of its device and transports, such as `btl_vader_single_copy_mechanism`.
     pub device: BTreeMap<String, String>,
     /// Parameters that the site gave to every launch.
     pub parameters: BTreeMap<String, String>,
@@ -107,13 +107,13 @@ pub struct TunedUnder {
 pub struct StagedFile {
     /// Relative to the directory.
     pub name: String,
-    /// What it carries.
+    /// The kind of its content.
     pub carries: Carries,
     /// SHA-256 of its content, in hexadecimal.
     pub sha256: String,
 }
 
-/// What a file carries.
+/// The kind of content of an emitted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Carries {

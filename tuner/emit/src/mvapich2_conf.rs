@@ -58,7 +58,7 @@ pub fn to_text(parameters: &[(String, String)]) -> Result<String, Mvapich2Error>
 /// # Errors
 /// A line that ends programs.
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, Mvapich2Error> {
-    // What C calls white space; all of it is ASCII.
+    // C's white space; all of it is ASCII.
     let blank = |c: char| matches!(c, ' ' | '\t'..='\r');
     let mut parameters: Vec<(String, String)> = Vec::new();
     for (index, line) in text.split('\n').enumerate() {

@@ -284,7 +284,7 @@ fn chosen(collective: &str, own: &Tree, test: Option<&str>, rules: &[SizeRule]) 
     let guarded = |rule: &SizeRule| {
         rule.guards.iter().rev().fold(Tree::leaf(rule), |inner, guard| {
             let mut tests = vec![(guard.holds.to_owned(), inner), (guard.fails.to_owned(), own.clone())];
-            // What is always true comes last.
+            // The test that is always true comes last.
             tests.sort_by_key(|(key, _)| is_any(key));
             Tree(tests)
         })

@@ -49,6 +49,9 @@ pub enum Mistake {
     /// The library does not have the test.
     #[error("`{0}` is no test that the library knows")]
     NoTest(String),
+    /// The library reads one form of the test.
+    #[error("`{0}` is tested by `{0}<=N` alone: with another form MPICH 4.0 ends the job in MPI_Init")]
+    OnlyUpTo(String),
     /// The test has no answer for the collective.
     #[error("`{test}` is not defined for {collective}: the library ends the program at the first call")]
     Undefined {
@@ -76,14 +79,37 @@ pub enum Mistake {
     },
 }
 
-/// Tests with a number behind `<` or `<=`, and the collectives that they are made for; without a list all.
-const NUMBERS: [(&str, &[&str]); 5] = [
-    ("comm_size", &[]),
-    ("comm_avg_ppn", &[]),
-    ("avg_msg_size", &["bcast", "reduce", "allreduce", "alltoall"]),
-    (
-        "total_msg_size",
-        &[
+/// A test on a number.
+struct Number {
+    name: &'static str,
+    /// True if `NAME<N` and `NAME=any` are tests as well, and not `NAME<=N` alone.
+    has_all_forms: bool,
+    /// The collectives that it is made for; without one all.
+    collectives: &'static [&'static str],
+}
+
+/// Tests on numbers.
+const NUMBERS: [Number; 5] = [
+    Number {
+        name: "comm_size",
+        has_all_forms: true,
+        collectives: &[],
+    },
+    // MPICH 4.0 ends the job in `MPI_Init` at another form.
+    Number {
+        name: "comm_avg_ppn",
+        has_all_forms: false,
+        collectives: &[],
+    },
+    Number {
+        name: "avg_msg_size",
+        has_all_forms: true,
+        collectives: &["bcast", "reduce", "allreduce", "alltoall"],
+    },
+    Number {
+        name: "total_msg_size",
+        has_all_forms: true,
+        collectives: &[
             "bcast",
             "reduce",
             "allreduce",
@@ -93,10 +119,11 @@ const NUMBERS: [(&str, &[&str]); 5] = [
             "reduce_scatter",
             "reduce_scatter_block",
         ],
-    ),
-    (
-        "count",
-        &[
+    },
+    Number {
+        name: "count",
+        has_all_forms: true,
+        collectives: &[
             "bcast",
             "reduce",
             "allreduce",
@@ -105,10 +132,10 @@ const NUMBERS: [(&str, &[&str]); 5] = [
             "reduce_scatter",
             "reduce_scatter_block",
         ],
-    ),
+    },
 ];
 
-/// Tests with `yes` and `no`, likewise.
+/// Tests with `yes` and `no`, and the collectives that they are made for; without a list all.
 const TRUTHS: [(&str, &[&str]); 6] = [
     ("is_multi_threaded", &[]),
     ("is_node_consecutive", &[]),
@@ -260,30 +287,33 @@ impl Lint<'_> {
                 })
             }
         };
-        let numbers = NUMBERS.iter().find(|(known, _)| *known == name);
+        let number = NUMBERS.iter().find(|number| number.name == name);
         let truths = TRUTHS.iter().find(|(known, _)| *known == name);
         let words = WORDS.iter().find(|(known, _)| *known == name);
+        if number.is_some_and(|number| !number.has_all_forms && !rest.starts_with("<=")) {
+            return Err(Mistake::OnlyUpTo(name.to_owned()));
+        }
         if rest == "=any" {
-            return if numbers.is_some() || truths.is_some() || words.is_some() {
+            return if number.is_some() || truths.is_some() || words.is_some() {
                 Ok(())
             } else {
                 Err(unknown())
             };
         }
-        if let (Some((_, list)), Some(number)) = (numbers, rest.strip_prefix('<')) {
-            if (name, number) == ("count", "pow2") {
-                return made_for(list);
+        if let (Some(number), Some(most)) = (number, rest.strip_prefix('<')) {
+            if (name, most) == ("count", "pow2") {
+                return made_for(number.collectives);
             }
-            let number = number.strip_prefix('=').unwrap_or(number);
-            let is_plain = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
-            let in_range = number.parse::<u64>().is_ok_and(|number| number <= LARGEST);
+            let most = most.strip_prefix('=').unwrap_or(most);
+            let is_plain = !most.is_empty() && most.bytes().all(|digit| digit.is_ascii_digit());
+            let in_range = most.parse::<u64>().is_ok_and(|most| most <= LARGEST);
             if !is_plain || !in_range {
                 return Err(Mistake::NoNumber {
                     test: key.to_owned(),
-                    number: number.to_owned(),
+                    number: most.to_owned(),
                 });
             }
-            return made_for(list);
+            return made_for(number.collectives);
         }
         let word = rest.strip_prefix('=').ok_or_else(unknown)?;
         if let (Some((_, list)), "yes" | "no") = (truths, word) {

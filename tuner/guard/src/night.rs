@@ -25,7 +25,7 @@ pub struct Night {
     pub ranks: usize,
     /// Hosts of the ranks.
     pub hosts: Vec<String>,
-    /// When it began, in UTC.
+    /// Begin, in UTC.
     pub started: String,
     /// Run in the database.
     pub run: i64,
@@ -60,7 +60,7 @@ pub struct Night {
 pub struct Accepted {
     /// Its run in the database.
     pub run: i64,
-    /// When it was accepted, in UTC.
+    /// Time of acceptance, in UTC.
     pub started: String,
     /// Nights since then in which nothing was found.
     pub silent_nights: usize,

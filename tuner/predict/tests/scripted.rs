@@ -112,7 +112,7 @@ fn schedules_of_rows_are_timed_on_layouts_that_were_not_measured_and_stand_for_t
                 .unwrap();
             let truth = rows_on_a_network(name, cell.layout, cell.call.bytes).unwrap();
             let error = (estimate.seconds / truth).ln().abs();
-            assert!(error < 0.1, "{name} on {}: {error}", cell.layout);
+            assert!(error < 0.05, "{name} on {}: {error}", cell.layout);
         }
         assert_eq!(cell.candidates.len(), names.len());
     }

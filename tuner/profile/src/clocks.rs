@@ -10,7 +10,7 @@ use kilter_protocol::calls::{Clock, Reading};
 /// Fewer steps than ranks lead to rank 0; more are none of the tracer's.
 const MOST_STEPS: usize = 64;
 
-/// What is known about the clock of a rank.
+/// Offset and drift of a rank's clock, as far as they are known.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
     /// As the rank's file says it.

@@ -41,7 +41,7 @@ pub struct Times {
     pub total: f64,
     /// Inside of MPI.
     pub mpi: f64,
-    /// Of that, waiting.
+    /// The part of it spent waiting.
     pub waiting: f64,
 }
 

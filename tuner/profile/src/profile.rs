@@ -112,7 +112,7 @@ pub struct Rank {
     pub seconds: f64,
     /// True if the program called `MPI_Finalize`.
     pub finalized: bool,
-    /// What has not been counted.
+    /// Calls that were not counted.
     pub missing: End,
 }
 

@@ -31,7 +31,7 @@ pub struct Sample {
     pub is_root: bool,
 }
 
-/// What samples say about calls of one kind on one rank.
+/// Waiting and transfer of calls of one kind on one rank, by samples.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Measured {
     /// Number of calls that are split.

@@ -95,7 +95,7 @@ pub struct Total {
     pub calls: u64,
     /// Seconds of all ranks together.
     pub seconds: f64,
-    /// Of these, seconds of waiting: by samples where there are some, else an estimate (see the manual).
+    /// The part of these seconds spent waiting: by samples where there are some, else an estimate (see the manual).
     pub waiting: f64,
     /// The rest.
     pub transfer: f64,
@@ -122,7 +122,7 @@ pub struct OfRank {
     pub seconds: f64,
     /// Seconds inside of MPI.
     pub mpi: f64,
-    /// Of these, seconds of waiting.
+    /// The part of these seconds spent waiting.
     pub waiting: f64,
     /// Number of calls.
     pub calls: u64,
@@ -149,7 +149,7 @@ pub struct OfCommunicator {
     pub calls: u64,
     /// Seconds of all ranks together.
     pub seconds: f64,
-    /// Of these, seconds of waiting.
+    /// The part of these seconds spent waiting.
     pub waiting: f64,
     /// The rest.
     pub transfer: f64,

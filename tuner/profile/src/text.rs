@@ -314,7 +314,7 @@ fn messages(summary: &Summary) -> String {
     trimmed(&table)
 }
 
-/// What is not in the numbers.
+/// Calls and time that are not in the numbers.
 pub(crate) fn foot(summary: &Summary) -> String {
     let mut out = String::new();
     if let Some(sampling) = summary.sampling {

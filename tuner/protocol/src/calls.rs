@@ -124,9 +124,9 @@ pub struct Samples {
     pub of: usize,
     /// Number of each call among the sampled functions' calls on the communicator.
     pub numbers: Vec<u64>,
-    /// When each began, in nanoseconds of the rank's clock.
+    /// Begin of each, in nanoseconds of the rank's clock.
     pub begins_ns: Vec<u64>,
-    /// How long each took, in nanoseconds.
+    /// Duration of each, in nanoseconds.
     pub took_ns: Vec<u64>,
     /// Places of those, in these lists, of which this rank was the root.
     pub as_root: Vec<usize>,

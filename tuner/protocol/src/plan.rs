@@ -175,7 +175,7 @@ pub struct Block {
     pub seed: u64,
     /// The items that are compared.
     pub items: Vec<Item>,
-    /// When to stop.
+    /// Condition under which it stops.
     pub repetitions: Repetitions,
 }
 

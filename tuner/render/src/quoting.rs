@@ -53,7 +53,7 @@ fn is_markup(text: &[char], at: usize) -> bool {
     let next = text.get(at + 1).copied();
     match text[at] {
         '`' | '|' => true,
-        // What follows at the end is the caller's.
+        // The end of the line is the caller's.
         '\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
         '*' | '_' | '~' => is_emphasis(text, at),
         '<' => next.is_none_or(|next| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?')),

@@ -40,6 +40,8 @@ pub struct Findings {
     pub held: BTreeSet<String>,
     /// Calls that the confirmed changes of whole launches make faster or slower, targets or not.
     pub gains: Gains,
+    /// Settings of whole launches that the step's seconds had no room for, by id.
+    pub untried: BTreeSet<String>,
 }
 
 /// Everything that was measured for a target.
@@ -97,6 +99,7 @@ impl Findings {
         self.met.extend(other.met);
         self.held.extend(other.held);
         self.gains = together(self.gains, other.gains);
+        self.untried.extend(other.untried);
         for (target, more) in other.evidence {
             let own = self.evidence.entry(target).or_default();
             own.launch_wide.extend(more.launch_wide);

@@ -167,7 +167,7 @@ fn hold(
     let under = Contests::new(context.in_job_search(), &with_gate, &label);
     let outside_label = format!("{label}/without");
     let without = Contests::new(context.in_job_search(), base, &outside_label);
-    // What was to be known before: how long a launch of these cells takes. The screening counts as one.
+    // The time that a launch of these cells takes was to be known before. The screening counts as one.
     let launches = 2 * FINAL_LAUNCHES.min(context.site.options.launches) + 1;
     let measured_seconds = (1 + context.site.options.arrivals.len()) as f64 * alone.trial_seconds();
     let (finals, why) = if context

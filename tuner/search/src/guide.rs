@@ -112,7 +112,7 @@ impl Guide {
             return (candidates, None);
         }
         let ranks = node_ranks(nodes);
-        // What is no row of the registry has no counts, and so cannot be predicted.
+        // A candidate that is no row of the registry has no counts, and so cannot be predicted.
         let of_row = |(row, _): Row| Candidate {
             medium: Medium::of(row),
             costs: costs(row, ranks, target.bytes(), nodes)

@@ -6,12 +6,13 @@
 //! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
 //!
 //! [`field`] says who may compete, [`screening`] holds the first two rounds and [`finals`] the last, [`job`] restarts a job when a candidate
-//! takes it down, and [`items`] are its lines of the plan.
+//! takes it down, [`items`] are its lines of the plan, and [`pace`] foresees the seconds of a final.
 
 mod field;
 mod finals;
 mod items;
 mod job;
+mod pace;
 mod screening;
 
 use std::cell::RefCell;
@@ -29,6 +30,7 @@ use kilter_stats::verdict::Rule;
 pub use self::finals::FINAL_LAUNCHES;
 pub use self::items::item;
 use self::job::Job;
+use self::pace::Pace;
 pub use self::screening::front;
 use crate::arrivals::{Apart, slower};
 use crate::choose::{Choice, Measured, choose_among};
@@ -64,8 +66,8 @@ pub struct Contests<'c, 'a> {
     refused: RefCell<BTreeMap<String, Vec<Refused>>>,
     /// Candidates that the screening found faster and left behind, by the name of the target.
     left_behind: RefCell<BTreeMap<String, Vec<Screened>>>,
-    /// Seconds of the longest block so far, by the name of the target.
-    longest_seconds: RefCell<BTreeMap<String, f64>>,
+    /// Blocks so far, by the name of the target.
+    paces: RefCell<BTreeMap<String, Pace>>,
     /// False if finals go on where the budget has ended.
     heeds_budget: bool,
     /// Candidates by [`space::family`] that alone compete for a collective.
@@ -87,7 +89,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             guide: Guide::new(parts.jobs.site.nodes(), true).with_prices(parts.facts.prices()),
             refused: RefCell::default(),
             left_behind: RefCell::default(),
-            longest_seconds: RefCell::default(),
+            paces: RefCell::default(),
             heeds_budget: true,
             favoured: Vec::new(),
             hands_on: false,

@@ -32,8 +32,11 @@ const FINALISTS: usize = 3;
 /// Values that argmin may measure for one parameter.
 const EVALUATIONS: usize = 7;
 
+/// Warning of settings that nothing was measured for.
+pub const NOT_ALL_TRIED: &str = "the budget ended before every launch setting was tried; raise --budget";
+
 /// Searches from `base`, the launch as it is deployed so far, files and drop-in included: a setting that slows an earlier round's algorithm does
-/// damage like any other. `banned` settings are not proposed.
+/// damage like any other. `banned` settings are not proposed, and none but those in `only`, by id, where these are given.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -43,6 +46,7 @@ pub fn search(
     base: Setup,
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
+    only: Option<&BTreeSet<String>>,
 ) -> anyhow::Result<Findings> {
     let mut findings = Findings::default();
     if targets.is_empty() {
@@ -63,13 +67,24 @@ pub fn search(
     let limits = &site.options.limits;
     candidates.retain(|candidate| !limits.leaves_parameter(&site.library, &candidate.parameter));
     candidates.retain(|candidate| !candidate.assignments.iter().any(|one| banned.contains(one)));
+    candidates.retain(|candidate| only.is_none_or(|only| only.contains(&id(&candidate.assignments))));
+    let wanted: BTreeSet<String> = candidates.iter().map(|one| id(&one.assignments)).collect();
     let groups = shared_launches::groups(&site.library, candidates);
     jobs.progress.phase("search launch settings", groups.len() as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
-    for (candidate, times) in screen(&mut search.trials, groups, &present)? {
+    let found = screen(&mut search.trials, groups, &present)?;
+    if found.is_cut_short {
+        let launched = found
+            .times
+            .iter()
+            .map(|(candidate, _)| id(&candidate.assignments))
+            .collect();
+        findings.untried = wanted.difference(&launched).cloned().collect();
+    }
+    for (candidate, times) in found.times {
         search.refuse(&candidate, &times, &present, &mut findings);
         scored.push((search.cost(&times, &present), candidate));
     }
@@ -214,7 +229,16 @@ fn agree<'c>(
     library.broken(&settings).is_none()
 }
 
-/// Measures each candidate, as long as the budget has room to confirm the best; who fails is missing.
+/// What a screening of settings measured.
+#[derive(Debug)]
+pub struct Screened {
+    /// Times under each candidate; who fails is missing.
+    pub times: Vec<(LaunchCandidate, Times)>,
+    /// True if the seconds ended before every candidate was launched.
+    pub is_cut_short: bool,
+}
+
+/// Measures each candidate, as long as the budget has room to confirm the best.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -222,17 +246,15 @@ pub fn screen(
     trials: &mut Trials<'_, '_>,
     groups: Vec<Vec<Member<LaunchCandidate>>>,
     present: &Times,
-) -> anyhow::Result<Vec<(LaunchCandidate, Times)>> {
+) -> anyhow::Result<Screened> {
     let jobs = trials.parts.jobs;
-    shared_launches::screen(trials, groups, present, |trials| {
+    let mut is_cut_short = false;
+    let times = shared_launches::screen(trials, groups, present, |trials| {
         let confirming = trials.trial_seconds() * 2.0 * CONFIRMING as f64;
-        let has_room = !jobs.budget.search_exhausted(confirming);
-        if !has_room {
-            jobs.progress
-                .warn("the budget ended before every launch setting was tried; raise --budget");
-        }
-        has_room
-    })
+        is_cut_short = jobs.budget.search_exhausted(confirming);
+        !is_cut_short
+    })?;
+    Ok(Screened { times, is_cut_short })
 }
 
 /// Costs of launches, and the candidates that are worth more of them.

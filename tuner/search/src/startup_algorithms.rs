@@ -136,7 +136,7 @@ pub fn search(
     if let Some(index) = configurations.iter().skip(1).position(|one| *one == all) {
         findings.gains = gains(&samples[0], &samples[index + 1]);
     } else if !all.is_empty() {
-        // What is deployed was put together of several, and elsewhere it chooses what none of them had there.
+        // The deployed change was put together of several, and elsewhere it chooses what none of them had there.
         let samples = launches.in_turn(
             "confirm combinations of algorithms that are chosen at the start",
             &[Vec::new(), all],
@@ -158,7 +158,7 @@ pub fn search(
         };
         let change = Change::of_launch(own);
         let fixes: BTreeSet<String> = targets.iter().filter(is_fixed).map(Target::name).collect();
-        // What competed was one choice of it; what is deployed has one for each range of sizes.
+        // One choice of it competed; the deployed change has one for each range of sizes.
         for target in &fixes {
             let competitors = findings.evidence.get_mut(target);
             let competitors = competitors.into_iter().flat_map(|evidence| &mut evidence.launch_wide);

@@ -82,7 +82,11 @@ pub(super) fn search(parts: LaunchSearch<'_, '_>, label: &str, targets: &[Target
         anyhow::bail!("the library's own collectives failed");
     };
     let mut tried = BTreeMap::new();
-    for (candidate, times) in settings::screen(&mut trials, of_launches, &present)? {
+    let screened = settings::screen(&mut trials, of_launches, &present)?;
+    if screened.is_cut_short {
+        parts.jobs.progress.warn(settings::NOT_ALL_TRIED);
+    }
+    for (candidate, times) in screened.times {
         tried.insert(selection(&candidate.assignments), times);
     }
     for (choice, times) in startup_algorithms::screen(&mut trials, at_start, &present)? {

@@ -5,7 +5,7 @@ use clap::Args;
 /// Options of `batch`.
 #[derive(Debug, Args)]
 pub struct Batch {
-    /// The batch system and its launcher: slurm, pbs, lsf or jsm.
+    /// The batch system and its launcher: slurm, pbs, pals, lsf, jsm, sge or flux.
     #[arg(value_name = "LAUNCHER")]
     pub launcher: String,
     /// Hosts of the allocation.

@@ -31,7 +31,7 @@ pub struct Job<F: Output = Format> {
     /// Program that starts the launcher's daemons on other hosts, instead of ssh.
     #[arg(long, help_heading = super::JOB, value_name = "PATH", env = "KILTER_LAUNCH_AGENT")]
     pub launch_agent: Option<PathBuf>,
-    /// Batch system whose launcher starts the ranks: slurm, pbs, lsf or jsm (default: the library's own launcher starts them).
+    /// Batch system whose launcher starts the ranks: slurm, pbs, pals, lsf, jsm, sge or flux (default: the library's own launcher starts them).
     /// --mpirun still names the library.
     #[arg(long, help_heading = super::JOB, value_name = "NAME", env = "KILTER_LAUNCHER")]
     pub launcher: Option<String>,

@@ -8,10 +8,10 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Profile {
-    /// What to do with a profile that is there.
+    /// The command on a profile that is there.
     #[command(subcommand)]
     pub stored: Option<Stored>,
-    /// What to run.
+    /// The program to run, with its launcher and arguments.
     #[command(flatten)]
     pub run: Run,
 }

@@ -11,7 +11,7 @@ use kilter_emit::emitters;
 use kilter_model::config::library::{self, Library};
 use kilter_model::options::Options;
 
-use super::trial::{self, Ran, Trial};
+use super::trial::{self, NoneFound, Ran, Trial};
 
 /// A launcher that takes longer to say its version hangs.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
@@ -100,8 +100,10 @@ pub fn find(options: &Options) -> Result<InUse, NotFound> {
     };
     match trial.find() {
         Ok(ran) => Ok(in_use(&trial, ran)),
+        // No job was tried, so that the first answer is all that is known.
+        Err(NoneFound::NoBuild) => Err(refused),
         Err(reason) => Err(match (&trial.hinted, trial.said) {
-            (None, Some(said)) if described.is_none() && !reason.is_empty() => NotFound::Library(anyhow::anyhow!(
+            (None, Some(said)) if described.is_none() => NotFound::Library(anyhow::anyhow!(
                 "`{}` says `{said}`, which names no library; {reason}",
                 options.mpirun.display()
             )),
@@ -206,12 +208,9 @@ fn in_use(trial: &Trial<'_>, ran: Ran) -> InUse {
 }
 
 impl NotFound {
-    /// The same with what came of the jobs that were tried all the same; nothing is added if none was.
-    fn and(self, reason: &str) -> NotFound {
-        let with = |error: anyhow::Error| match reason {
-            "" => error,
-            reason => anyhow::anyhow!("{error:#}; {reason}"),
-        };
+    /// The same with what came of the jobs that were tried all the same.
+    fn and(self, reason: &NoneFound) -> NotFound {
+        let with = |error: anyhow::Error| anyhow::anyhow!("{error:#}; {reason}");
         match self {
             NotFound::Library(error) => NotFound::Library(with(error)),
             NotFound::Worker(error) => NotFound::Worker(with(error)),

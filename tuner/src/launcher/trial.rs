@@ -32,6 +32,55 @@ fn directory(programs: &Programs) -> String {
         .to_string()
 }
 
+/// Reason why no build's ranks found each other.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoneFound {
+    /// There is no build to try.
+    #[error("no build goes with the launcher")]
+    NoBuild,
+    /// All builds failed.
+    #[error("{}", joined(.0))]
+    Builds(Vec<BuildFailed>),
+    /// Ranks of several libraries found each other.
+    #[error("it starts ranks of {}: say by --libexec DIRECTORY which is meant", .0.join(", "))]
+    Several(Vec<String>),
+}
+
+/// Reason why a build's ranks did not find each other.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BuildFailed {
+    /// Its library has no description.
+    #[error(
+        "no description fits `{built_for}`, which the worker in `{directory}` says; describe it by --library-description FILE"
+    )]
+    NotDescribed { built_for: String, directory: String },
+    /// It is built for a simulator.
+    #[error("the worker in `{0}` is a simulator's")]
+    Simulator(String),
+    /// No way of starting it worked.
+    #[error("tried with the worker in `{directory}`: {}", joined(.reasons))]
+    NotStarted {
+        directory: String,
+        reasons: Vec<NotStarted>,
+    },
+}
+
+/// Reason why one way of starting a build's worker did not work.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotStarted {
+    /// The ranks' library has no description.
+    #[error("no description fits `{0}`, which the ranks say")]
+    NotDescribed(String),
+    /// The job failed.
+    #[error("{0:#}")]
+    Job(anyhow::Error),
+}
+
+fn joined(reasons: &[impl ToString]) -> String {
+    let texts: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
 /// Facts that are known before the worker is started.
 pub(super) struct Trial<'a> {
     pub(super) options: &'a Options,
@@ -55,32 +104,28 @@ pub(super) struct Ran {
 }
 
 impl Trial<'_> {
-    /// The build whose ranks find each other. The error says in words what came of each; it is empty if there was none to try.
-    pub(super) fn find(&self) -> Result<Ran, String> {
-        let mut reasons = Vec::new();
+    /// The build whose ranks find each other.
+    pub(super) fn find(&self) -> Result<Ran, NoneFound> {
+        let mut failed = Vec::new();
         let mut found = Vec::new();
         for programs in self.candidates() {
             match self.of_build(programs) {
                 Ok(ran) => found.push(ran),
-                Err(reason) => reasons.push(reason),
+                Err(reason) => failed.push(reason),
             }
         }
         let mut found = found.into_iter();
         match (found.next(), found.next()) {
-            (None, _) => Err(reasons.join("; ")),
+            (None, _) if failed.is_empty() => Err(NoneFound::NoBuild),
+            (None, _) => Err(NoneFound::Builds(failed)),
             (Some(ran), None) => Ok(ran),
             (Some(first), Some(second)) => {
                 let all = [first, second].into_iter().chain(found);
-                let all: Vec<String> = all
-                    .map(|ran| {
-                        let version = ran.library.version_of(&ran.line);
-                        format!("{} {version} (`{}`)", ran.library.name, directory(&ran.programs))
-                    })
-                    .collect();
-                Err(format!(
-                    "it starts ranks of {}: say by --libexec DIRECTORY which is meant",
-                    all.join(", ")
-                ))
+                let words = |ran: Ran| {
+                    let version = ran.library.version_of(&ran.line);
+                    format!("{} {version} (`{}`)", ran.library.name, directory(&ran.programs))
+                };
+                Err(NoneFound::Several(all.map(words).collect()))
             }
         }
     }
@@ -96,16 +141,15 @@ impl Trial<'_> {
     }
 
     /// Starts the worker of a build in each way that the launcher may have.
-    fn of_build(&self, programs: Programs) -> Result<Ran, String> {
+    fn of_build(&self, programs: Programs) -> Result<Ran, BuildFailed> {
         let Some(library) = self.description(&programs.built_for) else {
-            return Err(format!(
-                "no description fits `{}`, which the worker in `{}` says; describe it by --library-description FILE",
-                programs.built_for,
-                directory(&programs)
-            ));
+            return Err(BuildFailed::NotDescribed {
+                directory: directory(&programs),
+                built_for: programs.built_for,
+            });
         };
         if library.launcher.is_simulator() {
-            return Err(format!("the worker in `{}` is a simulator's", directory(&programs)));
+            return Err(BuildFailed::Simulator(directory(&programs)));
         }
         if self.options.dry_run {
             // Nothing is launched: what the worker says by itself has to do.
@@ -115,7 +159,7 @@ impl Trial<'_> {
                 programs,
             });
         }
-        let mut reasons: Vec<String> = Vec::new();
+        let mut reasons: Vec<NotStarted> = Vec::new();
         for launcher in self.launchers(&library) {
             let library = Library {
                 launcher,
@@ -134,21 +178,21 @@ impl Trial<'_> {
                             programs,
                         });
                     }
-                    None => reasons.push(format!("no description fits `{line}`, which the ranks say")),
+                    None => reasons.push(NotStarted::NotDescribed(line)),
                 },
                 Err(error) => {
-                    let reason = format!("{error:#}");
-                    if !reasons.contains(&reason) {
+                    let reason = NotStarted::Job(error);
+                    // Two ways of starting may fail alike, which is said once.
+                    if !reasons.iter().any(|known| known.to_string() == reason.to_string()) {
                         reasons.push(reason);
                     }
                 }
             }
         }
-        Err(format!(
-            "tried with the worker in `{}`: {}",
-            directory(&programs),
-            reasons.join("; ")
-        ))
+        Err(BuildFailed::NotStarted {
+            directory: directory(&programs),
+            reasons,
+        })
     }
 
     /// The description for what a worker says.

@@ -119,7 +119,7 @@ impl Playing {
                 environment,
                 ..
             } = &self.in_force;
-            // Where all parameters are variables, there is one form for both.
+            // A library whose parameters are all variables has one form for both.
             let set = parameters.get(name).or_else(|| environment.get(name)).cloned();
             set.filter(|_| !self.library.deaf.contains(name))
                 .or_else(|| default(name))

@@ -13,7 +13,7 @@
 //! [`RatioEstimate::confidence`] says what it achieves: 0 for one value on each side, 2/3 for two, 0.9 for three, 0.97
 //! for four.
 //!
-//! O(nm log nm) time and O(nm) memory.
+//! O(nm) time and memory.
 //!
 //! Sources: Hodges and Lehmann, Annals of Mathematical Statistics 34(2):598-611, 1963, doi:10.1214/aoms/1177704172;
 //! Moses in Walker and Lev, Statistical Inference, 1953, chapter 18; Hollander, Wolfe and Chicken, Nonparametric
@@ -23,9 +23,10 @@
 
 use statrs::function::erf::erfc_inv;
 
-use super::rank_distribution::{cumulative, is_exact};
+use super::rank_distribution::is_exact;
 use super::rank_sum::upper_normal_tail;
-use super::sample::{Sample, median_of_sorted};
+use super::sample::{Sample, median_and_ends};
+use super::untied;
 
 /// Shorter times, zero included, count as this long: no clock in use resolves less. A simulated or coarse clock may
 /// well report zero, and a ratio must stay finite.
@@ -80,10 +81,10 @@ impl Interval {
 
     /// `tail`: probability allowed beyond each end.
     fn exact(n: usize, m: usize, tail: f64) -> Interval {
-        let ranks: Vec<u64> = (0..(n + m) as u64).collect();
         // The ranks from 1 to nm/2 are the candidates: beyond, the ends would cross.
         let last = (n * m).div_ceil(2);
-        let distribution = cumulative(&ranks, n.min(m), last - 1);
+        let distribution = untied::rank_sum(n + m, n.min(m));
+        let distribution = &distribution[..last];
         // A probability such as 1/40 and a tail such as (1 - 0.95)/2 are equal up to rounding.
         let allowed = tail * (1.0 + 1e-9);
         let rank = distribution.partition_point(|&beyond| beyond <= allowed).max(1);
@@ -121,11 +122,11 @@ impl Interval {
             .iter()
             .flat_map(|l| right.iter().map(move |r| l - r + 0.0))
             .collect();
-        differences.sort_unstable_by(f64::total_cmp);
+        let (low, median, high) = median_and_ends(&mut differences, self.rank);
         RatioEstimate {
-            ratio: median_of_sorted(&differences).exp(),
-            low: differences[self.rank - 1].exp(),
-            high: differences[differences.len() - self.rank].exp(),
+            ratio: median.exp(),
+            low: low.exp(),
+            high: high.exp(),
             confidence: self.confidence,
         }
     }

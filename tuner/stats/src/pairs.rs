@@ -39,10 +39,9 @@ pub fn p_left_greater(left: &Sample, right: &Sample) -> f64 {
 
 /// The same with a right side for each half: one value per launch, and all values.
 pub(crate) fn p_of_halves(left: &Sample, by_launch: &Sample, all: &Sample) -> f64 {
-    let independent = unpaired::p_left_greater(left, all);
     match signed_rank::p_left_greater(left, by_launch) {
-        Some(paired) => (2.0 * paired.min(independent)).min(1.0),
-        None => independent,
+        Some(paired) => (2.0 * unpaired::p_at_most(left, all, paired)).min(1.0),
+        None => unpaired::p_left_greater(left, all),
     }
 }
 

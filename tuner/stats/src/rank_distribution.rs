@@ -28,8 +28,13 @@ pub(super) fn is_exact(n: usize, m: usize) -> bool {
 /// `weights` are in ascending order, `k` is at most their number. Returns P(S - S_min <= s) for s = 0, 1, ..., `limit`,
 /// where S_min is the sum of the k smallest weights. O(N k limit) time, O(k limit) memory.
 pub(super) fn cumulative(weights: &[u64], k: usize, limit: usize) -> Vec<f64> {
-    debug_assert!(weights.is_sorted() && k <= weights.len());
+    assert!(weights.is_sorted() && k <= weights.len(), "{k} of {weights:?}");
     let n = weights.len();
+    // below[i]: sum of the i smallest weights.
+    let mut below = vec![0; n + 1];
+    for (index, &weight) in weights.iter().enumerate() {
+        below[index + 1] = below[index] + weight;
+    }
     // counts[j][s]: subsets of j of the weights seen so far whose sum exceeds that of the j smallest weights by s. With
     // this offset every row starts at 0, and sums beyond `limit`, which never come back below it, are not kept.
     let mut counts = vec![vec![0.0_f64; limit + 1]; k + 1];
@@ -39,11 +44,15 @@ pub(super) fn cumulative(weights: &[u64], k: usize, limit: usize) -> Vec<f64> {
         let first = (k + seen + 1).saturating_sub(n).max(1);
         for j in (first..=k.min(seen + 1)).rev() {
             let shift = (weight - weights[j - 1]) as usize;
-            if shift > limit {
+            // The k - j weights that are still to come exceed those that the offset counts by at least so much.
+            let to_come = (below[seen + 1 + k - j] - below[seen + 1]) - (below[k] - below[j]);
+            let Some(room) = limit.checked_sub(shift + to_come as usize) else {
                 continue;
-            }
+            };
+            // So much can the j - 1 weights before exceed theirs.
+            let reached = below[seen] - below[seen + 1 - j] - below[j - 1];
             let (smaller, larger) = counts.split_at_mut(j);
-            let source = &smaller[j - 1][..=limit - shift];
+            let source = &smaller[j - 1][..=room.min(reached as usize)];
             for (count, more) in larger[0][shift..].iter_mut().zip(source) {
                 *count += more;
             }
@@ -95,6 +104,28 @@ mod tests {
     fn ties_are_counted_as_often_as_they_occur() {
         // Sums of two of {0, 0, 1}: 0, 1, 1.
         assert_eq!(cumulative(&[0, 0, 1], 2, 1), [1.0 / 3.0, 1.0]);
+    }
+
+    #[test]
+    fn every_limit_gives_what_counting_all_subsets_does() {
+        let weights = [0, 0, 1, 3, 3, 3, 4, 8, 9];
+        for k in 0..=weights.len() {
+            let subsets = (0..1_u32 << weights.len()).filter(|subset| subset.count_ones() as usize == k);
+            let excess = |subset: u32| {
+                let chosen = (0..weights.len()).filter(|at| (subset >> at) & 1 == 1);
+                chosen.map(|at| weights[at]).sum::<u64>() - weights[..k].iter().sum::<u64>()
+            };
+            let excesses: Vec<u64> = subsets.map(excess).collect();
+            for limit in 0..=30 {
+                let found = cumulative(&weights, k, limit);
+                assert_eq!(found.len(), limit + 1);
+                for (sum, found) in found.iter().enumerate() {
+                    let within = excesses.iter().filter(|excess| **excess <= sum as u64).count();
+                    let expected = within as f64 / excesses.len() as f64;
+                    approx::assert_relative_eq!(*found, expected, max_relative = 1e-12);
+                }
+            }
+        }
     }
 
     #[test]

@@ -109,6 +109,34 @@ pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
+/// The values at these places of the ascending order, from 0; the places ascend. The rest is not sorted: O(n), where sorting takes
+/// O(n log n).
+pub(super) fn order_statistics<const N: usize>(values: &mut [f64], places: [usize; N]) -> [f64; N] {
+    // What stands before this place is where it belongs.
+    let mut settled = 0;
+    places.map(|place| {
+        if place >= settled {
+            values[settled..].select_nth_unstable_by(place - settled, f64::total_cmp);
+            settled = place + 1;
+        }
+        values[place]
+    })
+}
+
+/// The places, from 0, of the middle values among so many: the same one twice where that is odd. At least one value.
+pub(super) fn middle_places(count: usize) -> [usize; 2] {
+    [(count - 1) / 2, count / 2]
+}
+
+/// The median of values in any order, and the `rank`-th smallest and largest of them, from 1: lowest, median, highest. The rank is at most
+/// half of the values, rounded up.
+pub(super) fn median_and_ends(values: &mut [f64], rank: usize) -> (f64, f64, f64) {
+    let [below, above] = middle_places(values.len());
+    let places = [rank - 1, below, above, values.len() - rank];
+    let [low, below, above, high] = order_statistics(values, places);
+    (low, below.midpoint(above), high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +188,22 @@ mod tests {
         }
         assert_eq!(sample.quantile(f64::NAN), 2.0);
         assert_eq!(Sample::new(vec![7.0]).unwrap().quantile(0.3), 7.0);
+    }
+
+    #[test]
+    fn what_is_selected_is_what_sorting_gives() {
+        // A linear congruential sequence; a third of the values come twice.
+        let drawn = |count: u64| (0..count).map(move |at| (at * at * 7919 + at * 104_729) % (count - count / 3));
+        for count in [1, 2, 3, 4, 7, 10, 55, 400, 3240] {
+            let values: Vec<f64> = drawn(count).map(|value| value as f64 / 7.0).collect();
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            for rank in [1, values.len().div_ceil(4), values.len().div_ceil(2)] {
+                let (low, median, high) = median_and_ends(&mut values.clone(), rank);
+                let expected = (sorted[rank - 1], median_of_sorted(&sorted), sorted[values.len() - rank]);
+                assert_eq!((low, median, high), expected, "{count} {rank}");
+            }
+        }
     }
 
     #[test]

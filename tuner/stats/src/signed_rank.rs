@@ -19,7 +19,7 @@ use statrs::function::erf::erfc_inv;
 
 use super::hodges_lehmann::{RatioEstimate, SHORTEST_SECONDS};
 use super::rank_sum::upper_normal_tail;
-use super::sample::{Sample, median_of_sorted};
+use super::sample::{Sample, median_and_ends, middle_places, order_statistics};
 use super::untied;
 
 /// Launches up to which the distribution is exact: a million updates.
@@ -106,39 +106,41 @@ pub fn smallest_p(n: usize) -> f64 {
     0.5_f64.powi(n.min(2000) as i32)
 }
 
-/// The averages of all pairs of log ratios, ascending.
+/// The averages of all pairs of log ratios.
 fn walsh_averages(left: &Sample, right: &Sample) -> Option<Vec<f64>> {
     let values = differences(left, right)?;
-    let mut averages: Vec<f64> = values
-        .iter()
-        .enumerate()
-        .flat_map(|(i, a)| values[i..].iter().map(move |b| a.midpoint(*b)))
-        .collect();
-    averages.sort_unstable_by(f64::total_cmp);
-    Some(averages)
+    let each = values.iter().enumerate();
+    Some(
+        each.flat_map(|(i, a)| values[i..].iter().map(move |b| a.midpoint(*b)))
+            .collect(),
+    )
 }
 
 /// Left over right within the launches, without an interval. `None` where the samples are not of one length.
 #[must_use]
 pub fn estimate(left: &Sample, right: &Sample) -> Option<f64> {
-    Some(median_of_sorted(&walsh_averages(left, right)?).exp())
+    let mut averages = walsh_averages(left, right)?;
+    let places = middle_places(averages.len());
+    let [below, above] = order_statistics(&mut averages, places);
+    Some(below.midpoint(above).exp())
 }
 
 /// Left over right within the launches, as [`super::hodges_lehmann::ratio`] for samples that are not paired. `None` where
-/// the samples are not of one length. O(n^2 log n) time.
+/// the samples are not of one length. O(n^2) time.
 #[must_use]
 pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> Option<RatioEstimate> {
-    let averages = walsh_averages(left, right)?;
+    let mut averages = walsh_averages(left, right)?;
     let outside = if confidence.is_nan() {
         0.0
     } else {
         (1.0 - confidence).clamp(0.0, 1.0)
     };
     let (rank, reached) = interval(left.len(), outside / 2.0);
+    let (low, median, high) = median_and_ends(&mut averages, rank);
     Some(RatioEstimate {
-        ratio: median_of_sorted(&averages).exp(),
-        low: averages[rank - 1].exp(),
-        high: averages[averages.len() - rank].exp(),
+        ratio: median.exp(),
+        low: low.exp(),
+        high: high.exp(),
         confidence: reached,
     })
 }
@@ -148,10 +150,10 @@ pub fn ratio(left: &Sample, right: &Sample, confidence: f64) -> Option<RatioEsti
 fn interval(n: usize, tail: f64) -> (usize, f64) {
     let middle = n * (n + 1) / 4 + 1;
     if n <= EXACT_LENGTH {
-        let ranks: Vec<usize> = (1..=n).collect();
-        let (mut beyond, mut best) = (0.0, (1, 0.0));
-        for (sum, probability) in distribution(&ranks, middle).iter().enumerate() {
-            beyond += probability;
+        let below = untied::signed_rank(n, distribution);
+        let mut best = (1, 0.0);
+        // Ranks are doubled there.
+        for (sum, &beyond) in below.iter().step_by(2).take(middle + 1).enumerate() {
             if sum == 0 || (beyond <= tail * (1.0 + 1e-9) && 2 * (sum + 1) <= n * (n + 1) / 2 + 1) {
                 best = (sum + 1, (1.0 - 2.0 * beyond).max(0.0));
             }

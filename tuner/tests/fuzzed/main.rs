@@ -160,7 +160,7 @@ fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
     println!("{} inputs in {:.1} s", rounds * 64, begun.elapsed().as_secs_f64());
 }
 
-/// When a reading began, and of what.
+/// Begin of a reading, and the input that is read.
 type UnderWay = Arc<Mutex<Option<(Instant, String)>>>;
 
 /// Ends the test, and says with which input, where a reader does not come back.
@@ -390,7 +390,7 @@ fn databases() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kilter.db");
     database(&path);
-    // What stands in the log of writes comes into the file.
+    // The content of the log of writes comes into the file.
     rusqlite::Connection::open(&path)
         .unwrap()
         .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; VACUUM")

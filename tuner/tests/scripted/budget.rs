@@ -86,7 +86,37 @@ fn where_the_seconds_reach_for_few_finals_these_are_held() {
     assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
-/// Where not even one launch fits, the cell stays open.
+/// Reduce and Bcast have algorithms that take sixty times as long as the best, so that a block of their screening takes longer than both finals.
+#[test]
+fn slow_candidates_keep_no_final_away() {
+    let library = ScriptedLibrary::new()
+        .slower(3_000.0)
+        .cost("reduce", |call, usual| match call.algorithm {
+            2 => usual,
+            3 => 60.0 * usual,
+            _ => 4.0 * usual,
+        })
+        .cost("bcast", |call, usual| match call.algorithm {
+            2 => usual,
+            3 => 60.0 * usual,
+            _ => 8.0 * usual,
+        });
+    let run = tune(
+        library,
+        "--guidelines GL8,GL10 --sizes 4096 --only parameters --budget 43 --rounds 1",
+    );
+    assert_eq!(
+        changes(&run),
+        [
+            "MPI_Bcast at 4 KiB=bcast_algorithm=2",
+            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
+        ],
+        "{:#?}",
+        run.report.warnings
+    );
+}
+
+/// A cell stays open if not even one launch fits.
 #[test]
 fn finals_without_time_leave_their_cells_open() {
     let library = slow_reduce(|call| call.algorithm == 2).slower(180_000.0);
@@ -125,6 +155,29 @@ fn a_slow_launch_does_not_end_the_search() {
         .iter()
         .filter(|text| text.contains("before every launch setting"));
     assert_eq!(ended.count(), 0);
+}
+
+/// Settings of whole launches have a share of the search, and what contests leave of the rest: the last of many is tried still.
+#[test]
+fn settings_are_tried_in_the_seconds_that_contests_leave() {
+    let many: Vec<String> = (1..=40).map(|value| value.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let library = slow_reduce(|call| call.is("last", "1"))
+        .setting("first", "0", &many)
+        .setting("last", "0", &["1"])
+        .slower(SLOWER);
+    let (directory, site) = site(library);
+    let run = tune_at(&site, &format!("{REDUCE} --only parameters --budget 60"));
+    let launches = std::fs::read_dir(directory.path().join("out/launches")).unwrap();
+    let is_of_the_rest = |file: std::io::Result<std::fs::DirEntry>| {
+        let name = file.unwrap().file_name();
+        name.to_string_lossy().contains("rest_settings")
+    };
+    assert!(launches.into_iter().any(is_of_the_rest), "the share was enough for all");
+    assert_eq!(changes(&run), ["last=1"], "{:#?}", run.report.warnings);
+    assert!(is_mended(&run, SLOW), "{:#?}", run.report.warnings);
+    let mut warnings = run.report.warnings.iter();
+    assert!(!warnings.any(|text| text.contains("before every launch setting")));
 }
 
 /// Reduce at 4 KiB is mended by a setting that touches everything, more than the proof has time for: what was violated is proven, and the others are

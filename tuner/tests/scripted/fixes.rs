@@ -138,7 +138,7 @@ fn settings_that_share_launches_are_told_apart() {
     let mut found = changes(&run);
     found.sort();
     assert_eq!(found, ["bcast_choice=3", "reduce_choice=2"]);
-    // Where one of them takes its jobs down, the other is not to blame.
+    // The other one is not to blame if one of them takes its jobs down.
     let run = tune(library().crashes(|call| call.is("bcast_choice", "2")), cells);
     let mut found = changes(&run);
     found.sort();

@@ -56,7 +56,7 @@ fn what_was_void_at_first_is_timed_later() {
     assert_eq!(void.get(), 3);
     assert!(is_mended(&run, SLOW));
     assert!(run.report.unreached.is_empty(), "{:?}", run.report.unreached);
-    // What is void for ever is said, and ends nothing.
+    // Repetitions that stay void are reported, and end nothing.
     let library = slow_reduce(|call| call.algorithm == 2)
         .voids(|call| call.collective.name() == "allreduce" && call.bytes == 4096);
     let run = tune(library, REDUCE);
@@ -172,7 +172,7 @@ fn launches_that_depend_on_each_other_become_more_but_for_what_is_clear() {
     assert!(reduce.left_medians.len() <= 20, "{}", reduce.left_medians.len());
     let launches = run.report.cells.iter().map(|cell| cell.before.left_medians.len());
     assert!(launches.max().is_some_and(|most| most > 60));
-    // Who sets a number of launches gets no more.
+    // A user who sets a number of launches gets no more.
     let few = tune(library(7), &format!("{cells} --budget 200 --launches 20"));
     assert!(few.report.cells.iter().all(|cell| cell.before.left_medians.len() <= 20));
 }

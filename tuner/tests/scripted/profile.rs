@@ -111,7 +111,7 @@ fn one_kind_of_communicators_needs_no_layouts() {
     let run = site.tune(&["--guidelines=GL8", &argument]).unwrap();
     assert_eq!(run.report.ranks, 4);
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
-    // What is asked for by number is done.
+    // A number of launches that is asked for is made.
     let run = site.tune(&["--guidelines=GL8", &argument, "--ranks=2"]).unwrap();
     assert_eq!((run.report.ranks, run.report.changes.len()), (2, 0));
     let error = site.tune(&["--guidelines=GL8", &argument, "--ranks=3"]).unwrap_err();

@@ -247,7 +247,7 @@ fn a_reduction_is_measured_with_what_its_sides_combine() {
     assert!(count("\"element\":\"double\"") >= 3, "all sides combine doubles");
 }
 
-/// What is measured for broadcasts of these sizes, the number of jobs, and seconds.
+/// Times of broadcasts of these sizes, the number of jobs, and seconds.
 fn proven_at(site: &Site, sizes: &[u64], arguments: &str) -> (Detection, u64, f64) {
     let trace = broadcasts(sizes);
     let detection = kilter_detect::detect(&trace);
@@ -261,7 +261,7 @@ fn proven(library: ScriptedLibrary, sizes: &[u64], arguments: &str) -> (Detectio
     proven_at(&site, sizes, arguments)
 }
 
-/// What was measured of the finding of this number of bytes.
+/// Measured times of the finding of this number of bytes.
 fn measured(detection: &Detection, bytes: u64) -> &Measured {
     match proof(detection, bytes) {
         Proof::Measured(measured) => measured,

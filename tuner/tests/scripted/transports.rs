@@ -58,6 +58,29 @@ fn a_site_s_choice_of_transports_stays() {
     assert_eq!(changes(&run), Vec::<String>::new());
 }
 
+/// UCX opens no connection whose sender may send pieces that are larger than the receiver's buffer.
+#[test]
+fn a_buffer_of_the_sender_comes_with_one_as_large_of_the_receiver() {
+    let over_tcp = "[host:1] selected ucx best priority 51\n[1] [host:1:0] ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(tcp/eth0)\n";
+    let buffer = |call: &Call<'_>, name: &str, default: u64| match call.number(name) {
+        0 => default,
+        bytes => bytes,
+    };
+    let sent = move |call: &Call<'_>| buffer(call, "UCX_TCP_TX_SEG_SIZE", 8192);
+    let library = ScriptedLibrary::new()
+        .described(SPEAKING)
+        .says(over_tcp)
+        .cost("reduce", move |call, usual| {
+            usual * (1.0 + (sent(call) as f64 / 262_144.0).log2().abs())
+        })
+        .crashes(move |call| sent(call) > buffer(call, "UCX_TCP_RX_SEG_SIZE", 65_536));
+    let run = tune(library, &format!("{REDUCE} --only parameters"));
+    let mut deployed = changes(&run);
+    deployed.sort();
+    assert_eq!(deployed, ["UCX_TCP_RX_SEG_SIZE=262144", "UCX_TCP_TX_SEG_SIZE=262144"]);
+    assert!(quarantined(&run).is_empty());
+}
+
 /// The threshold of UCX within hosts and between them.
 fn thresholds(call: &Call<'_>) -> [String; 2] {
     let text = call.settings.value("UCX_RNDV_THRESH");

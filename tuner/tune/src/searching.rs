@@ -41,8 +41,18 @@ pub(super) fn search(
             "no algorithm or mock-up can replace this function, and no parameter of the library fixed the guideline";
         give_up(ledger, target, reason);
     }
-    let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, targets)?;
+    let parts = context.launch_search();
+    let mut launch_wide = launch_wide(ledger, parts, options, &label, launch.clone(), targets)?;
     let mut found = for_cells(ledger, context, options, &label, (now, targets), &launch_wide.gains)?;
+    let rest = rest_of_settings(
+        ledger,
+        parts,
+        &label,
+        launch,
+        targets,
+        (&mut launch_wide, &found.choices),
+    )?;
+    let launch_wide = launch_wide.and(rest);
     if is_last(context, options, round) {
         found.leave_out(ledger, context, now, &launch_wide.gains);
     }
@@ -104,7 +114,7 @@ fn launch_wide(
     }
     let barred = ledger.barred_settings();
     let found = parts.jobs.budget.with_share(SETTINGS_SHARE, || {
-        settings::search(parts, label, launch.clone(), targets, &barred)
+        settings::search(parts, label, launch.clone(), targets, &barred, None)
     })?;
     confirm(ledger, &found.proposals);
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
@@ -113,6 +123,44 @@ fn launch_wide(
     })?;
     confirm(ledger, &more.proposals);
     Ok(found.and(more))
+}
+
+/// Settings that their share of the seconds had no room for, in the seconds that contests left, for targets that nothing fixes so far: contests end
+/// early where the library has few algorithms, or nothing but parameters is asked for.
+fn rest_of_settings(
+    ledger: &mut Ledger,
+    parts: LaunchSearch<'_, '_>,
+    label: &str,
+    launch: Setup,
+    targets: &[Target],
+    (launch_wide, choices): (&mut Findings, &[(Target, Choice)]),
+) -> anyhow::Result<Findings> {
+    let untried = std::mem::take(&mut launch_wide.untried);
+    let is_fixed = |target: &Target| {
+        let name = target.name();
+        let by_setting = launch_wide.proposals.iter().any(|one| one.fixes.contains(&name));
+        let by_choice = |(other, choice): &(Target, Choice)| other.name() == name && choice.unfixed_because.is_none();
+        by_setting || choices.iter().any(by_choice)
+    };
+    let open: Vec<Target> = targets.iter().filter(|target| !is_fixed(target)).cloned().collect();
+    if untried.is_empty() || open.is_empty() {
+        return Ok(Findings::default());
+    }
+    let (jobs, barred) = (parts.jobs, ledger.barred_settings());
+    let launch = launch.with(&launch_wide.settings());
+    let found = if jobs.budget.search_exhausted(jobs.launch_seconds()) {
+        Findings {
+            untried,
+            ..Findings::default()
+        }
+    } else {
+        settings::search(parts, &format!("{label}/rest"), launch, &open, &barred, Some(&untried))?
+    };
+    confirm(ledger, &found.proposals);
+    if !found.untried.is_empty() {
+        jobs.progress.warn(settings::NOT_ALL_TRIED);
+    }
+    Ok(found)
 }
 
 fn confirm(ledger: &mut Ledger, proposals: &[Proposal]) {
@@ -172,7 +220,7 @@ fn for_cells(
         let contests = Contests::new(context.in_job_search(), &with_choices, &label).favouring(chosen);
         let mut further = contests.run(&behind, &allowed)?;
         searched.extend(further.iter().map(|(target, _)| target.clone()));
-        // Where few competed and none is good enough, the next round tries all others.
+        // The next round tries all others if few competed and none is good enough.
         let had_few = |target: &Target| {
             with_choices
                 .selections

@@ -88,7 +88,7 @@ fn beside(
 ) -> anyhow::Result<Vec<Beside>> {
     let mut subjects = Vec::new();
     let mut pairs = Vec::new();
-    // What nothing acts on is slower by chance, and would take a fix back that has nothing to do with it.
+    // A cell on which nothing acts is slower by chance, and would take a fix back that has nothing to do with it.
     for (subject, reference) in untouched.iter().filter(|(subject, _)| touched(subject)) {
         if let Some(medians) = deployed.get(subject) {
             subjects.push(subject.clone());

@@ -33,7 +33,7 @@ pub(crate) fn check(session: &Session, item: &Item, candidate: &mut Candidate) -
             [0; 4]
         };
         let [last_in, first_out, ..] = control.exchange_max(own)?;
-        // What did not run kept nobody waiting.
+        // An item that did not run kept nobody waiting.
         if let Err(refusal) = control.agree(candidate.availability())? {
             return Ok(Err(refusal));
         }

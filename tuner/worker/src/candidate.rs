@@ -150,7 +150,7 @@ impl Candidate {
     /// True if it was compiled into programs, the same on all ranks.
     pub(crate) fn has_programs(&self) -> bool {
         let mut parts = self.turns.iter().flat_map(|turn| &turn.recipe.parts);
-        // Where making one failed, fewer turns are there, and that one is the last of them.
+        // There are fewer turns if making one failed, and that one is the last of them.
         parts.any(|part| matches!(part.how, How::Program(_)))
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn start(control: &Control, variables: &ControlVariables, header: &He
         environment: combine(&header.read_environment, &environment),
         malloc_maps_from_bytes,
         processing_units,
-        // What is known of measuring is added by the caller.
+        // The caller adds the facts of measuring.
         ..Start::default()
     })
 }

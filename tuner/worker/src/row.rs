@@ -76,7 +76,7 @@ pub(crate) struct RowCall {
     has_send: bool,
     has_recv: bool,
     _parameters: Vec<u64>,
-    /// Of what is given and of what is got.
+    /// Blocks of the data given and of those got, to which the arguments point.
     _lists: [Lists; 2],
 }
 

@@ -1,4 +1,4 @@
-//! How ranks wait for the start of a repetition where the plan leaves it to the job.
+//! The way in which ranks wait for the start of a repetition where the plan leaves it to the job.
 //!
 //! A rank that spins while another one needs its processor delays that one, and a rank that sleeps is woken late: on 64 hosts with a rank
 //! each, sleeping costs a call of a microsecond its precision, and on one host with four ranks for each processor spinning costs all of them. Only

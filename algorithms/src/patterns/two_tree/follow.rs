@@ -34,9 +34,9 @@ struct Port {
     now: f64,
     send_free: f64,
     receive_free: f64,
-    /// When each send under way ends.
+    /// End of each send under way.
     sends: VecDeque<f64>,
-    /// When each receive under way was posted, and when its message started, by lane.
+    /// Time at which each receive under way was posted, and at which its message started, by lane.
     posted: [VecDeque<f64>; 2],
     started: [VecDeque<f64>; 2],
 }

@@ -1,7 +1,8 @@
 //! The common clock of a communicator: compared in `MPI_Init`, and again in calls of the program where that was long ago.
 //!
 //! A comparison is within a call in which an exchange is adopted, on the private communicator, and due by the times that were adopted: all ranks make it in
-//! the same call, before any message of what that call runs. A rank waits for those that it asks, which no program may rely on not to happen.
+//! the same call, before any message of what that call runs. A rank waits for those that it asks, which no program may rely on not to happen. The time that it takes
+//! is part of the adoption's.
 
 use std::cell::Cell;
 
@@ -10,6 +11,12 @@ use kilter_mpi::{MPI_Comm, info};
 use kilter_online::Clock;
 
 use crate::world::World;
+
+/// Nanoseconds now, on this rank's own clock.
+#[inline]
+pub(crate) fn own_ns() -> i64 {
+    clocks::nanoseconds().cast_signed()
+}
 
 /// The common clock, as this rank keeps it.
 pub(super) struct CommonClock {
@@ -36,7 +43,12 @@ impl CommonClock {
     /// Nanoseconds now.
     #[inline]
     pub(super) fn now_ns(&self) -> i64 {
-        self.clock.get().common_ns(clocks::nanoseconds().cast_signed())
+        self.at_ns(own_ns())
+    }
+
+    /// Common time where this rank's own clock says `own_ns`.
+    pub(super) fn at_ns(&self, own_ns: i64) -> i64 {
+        self.clock.get().common_ns(own_ns)
     }
 
     /// An epoch was adopted whose last call ended at this time: compares the clocks if that is due.
@@ -50,7 +62,7 @@ impl CommonClock {
         if clock.is_due(ended_ns) {
             // SAFETY: by this function's contract; all ranks find the same.
             match unsafe { tree.offset_ns(private, self.rank) } {
-                Ok(offset_ns) => clock.compared(clocks::nanoseconds().cast_signed(), offset_ns),
+                Ok(offset_ns) => clock.compared(own_ns(), offset_ns),
                 Err(error) => {
                     // The others' common clock may be another one now.
                     kilter_mpi::say(format_args!(

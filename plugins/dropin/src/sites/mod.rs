@@ -11,20 +11,23 @@ mod lease;
 mod place;
 mod report;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kilter_algorithms::Collective;
 use kilter_mpi::MPI_Comm;
+use kilter_online::Act;
 use kilter_online::knowledge::Layout;
 
 use crate::private::Private;
 use crate::rules::{Action, Implementation, Rules};
 use crate::sites::common_clock::CommonClock;
+pub(crate) use crate::sites::common_clock::own_ns;
 pub(crate) use crate::sites::key::{Key, is_comparable};
 use crate::sites::learnt::Shared;
+use crate::sites::place::Left;
 pub(crate) use crate::sites::place::Place;
 use crate::started;
 use crate::world::{self, World};
@@ -42,6 +45,8 @@ pub(crate) struct Online {
     sites: [RefCell<Sites>; Collective::ALL.len()],
     /// Its number among those that live.
     number: u64,
+    /// This rank's time of the beginning of the agreement on the communicator, and then the time that it took, which counts for the first site.
+    agreement_ns: Cell<i64>,
 }
 
 /// One that lives, by its address. It does not move: it is part of a state, which is an attribute of a communicator.
@@ -52,6 +57,13 @@ unsafe impl Send for Alive {}
 
 /// Those that live.
 static ALIVE: Mutex<(u64, BTreeMap<u64, Alive>)> = Mutex::new((0, BTreeMap::new()));
+
+/// Exchanges of communicators that are gone. They stay, since a communicator is freed by all of its ranks together.
+static LEFT: Mutex<Vec<Left>> = Mutex::new(Vec::new());
+
+fn left() -> MutexGuard<'static, Vec<Left>> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn alive() -> MutexGuard<'static, (u64, BTreeMap<u64, Alive>)> {
     ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,8 +84,8 @@ pub(crate) const fn bit(collective: Collective) -> u32 {
 }
 
 impl Online {
-    /// For a communicator of ranks of the world.
-    pub(crate) fn new(world: &'static World, comm: MPI_Comm) -> Option<Online> {
+    /// For a communicator of ranks of the world, on which they began to agree when this rank's clock said `begun_ns`.
+    pub(crate) fn new(world: &'static World, comm: MPI_Comm, begun_ns: i64) -> Option<Online> {
         let mut alive = alive();
         alive.0 += 1;
         Some(Online {
@@ -83,11 +95,13 @@ impl Online {
             shared: OnceCell::new(),
             sites: [const { RefCell::new(Vec::new()) }; Collective::ALL.len()],
             number: alive.0,
+            agreement_ns: Cell::new(begun_ns),
         })
     }
 
     /// Its place in memory is the last one: from now on it is found at the end of MPI.
     pub(crate) fn settle_down(&self) {
+        self.agreement_ns.set(own_ns() - self.agreement_ns.get());
         alive().1.insert(self.number, Alive(self));
     }
 
@@ -136,15 +150,43 @@ impl Online {
         self.clock.now_ns()
     }
 
-    /// A site has adopted what was exchanged: the common clock may have to be compared.
+    /// Does the act before the call of a site's latest step. Where that was an adoption, the common clock may have to be compared. The site hears how long it took.
     ///
     /// # Safety
     /// All ranks of the communicator make this call, after the same step of the same site.
     #[cold]
-    pub(crate) unsafe fn adopted(&self, place: &Place) {
-        if let Some(ended_ns) = place.ended_ns() {
-            // SAFETY: by this function's contract.
-            unsafe { self.clock.adopted(ended_ns, place.private()) };
+    pub(crate) unsafe fn act(&self, place: &Place, act: Act) {
+        let begun_ns = own_ns();
+        // SAFETY: by this function's contract.
+        unsafe {
+            place.act(act);
+            if let (Act::Adopt, Some(ended_ns)) = (act, place.ended_ns()) {
+                self.clock.adopted(ended_ns, place.private());
+            }
+        }
+        // Both on the clock as it is now: it may have become another one.
+        place.acted(act, self.clock.at_ns(begun_ns), self.clock.now_ns());
+    }
+
+    /// A site was made, since this rank's clock said `begun_ns`. The first one also answers for the ranks' agreement on the communicator.
+    pub(crate) fn made(&self, place: &Place, begun_ns: i64) {
+        let begun_ns = begun_ns - self.agreement_ns.take();
+        place.made(self.clock.at_ns(begun_ns), self.clock.now_ns());
+    }
+
+    /// Completes the exchanges that are under way.
+    ///
+    /// # Safety
+    /// The program frees the communicator: all its ranks make this call, or wait for none that makes it.
+    #[cold]
+    pub(crate) unsafe fn complete(&self) {
+        for sites in &self.sites {
+            for (_, place) in sites.borrow().iter() {
+                if let Some(place) = place {
+                    // SAFETY: by this function's contract.
+                    unsafe { place.complete() };
+                }
+            }
         }
     }
 
@@ -164,11 +206,11 @@ impl Online {
         }
     }
 
-    /// Ends what is under way, and keeps what was learnt.
+    /// Ends what is under way, and keeps what was learnt. What must not be waited for here is left to [`finish`].
     ///
     /// # Safety
     /// The communicator is being freed, or MPI ends.
-    pub(crate) unsafe fn finish(&self) {
+    pub(crate) unsafe fn finish(&self, may_wait: bool) {
         alive().1.remove(&self.number);
         // Nothing is under way after the end of MPI has begun.
         let is_logged = started::found().is_some_and(|started| started.log && started.rank == 0);
@@ -176,8 +218,9 @@ impl Online {
             let places = std::mem::take(&mut *sites.borrow_mut());
             for (_, place) in places {
                 // SAFETY: by this function's contract.
-                let account = place.and_then(|place| unsafe { place.finish() });
-                let Some(account) = account else { continue };
+                let ended = place.and_then(|place| unsafe { place.finish(may_wait) });
+                let Some((account, rest)) = ended else { continue };
+                left().extend(rest);
                 learnt::keep(&self.layout, &account);
                 if is_logged {
                     report::add(&self.layout, &account);
@@ -195,7 +238,11 @@ pub(crate) fn finish() {
     };
     for Alive(online) in all {
         // SAFETY: it lives, since its end would have taken it from the list; no other thread may call MPI now.
-        unsafe { (*online).finish() };
+        unsafe { (*online).finish(true) };
+    }
+    for exchange in left().iter_mut() {
+        // SAFETY: all ranks have begun it, or are on their way here and do so before.
+        unsafe { exchange.complete() };
     }
     let (Some(started), Some(world)) = (started::found(), world::found()) else {
         return;

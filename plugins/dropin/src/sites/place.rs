@@ -37,6 +37,24 @@ struct Inner {
     calls: u64,
 }
 
+/// An exchange whose communicator is gone.
+pub(super) struct Left {
+    exchange: Exchange,
+    /// The communicator that the exchange is on, which must not go before.
+    _private: Arc<Private>,
+}
+
+impl Left {
+    /// Waits for it.
+    ///
+    /// # Safety
+    /// As for [`Exchange::complete`].
+    pub(super) unsafe fn complete(&mut self) {
+        // SAFETY: by this function's contract.
+        unsafe { self.exchange.complete() };
+    }
+}
+
 /// The outcome of a site.
 pub(crate) struct Account {
     pub(crate) key: Key,
@@ -97,23 +115,56 @@ impl Place {
         self.lease.has(arm)
     }
 
-    /// The step of the next call, once the act before it is done. `None` where another call on the communicator is under way, which MPI does not
-    /// allow. With `at_once` an exchange is waited for where it begins.
-    ///
-    /// # Safety
-    /// All ranks of the communicator make this call, and no rank leaves one out.
+    /// The step of the next call, whose act is still to be done ([`Place::act`]). `None` where another call on the communicator is under way, which MPI does not
+    /// allow. All ranks of the communicator make this call, and no rank leaves one out.
     #[inline]
-    pub(crate) unsafe fn step(&self, at_once: bool) -> Option<Step> {
+    pub(crate) fn step(&self) -> Option<Step> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
         let passed = self.lease.end(&mut inner.site);
         inner.calls += 1 + passed;
         let step = inner.site.step();
-        if step.before != Act::Nothing {
-            // SAFETY: by this function's contract.
-            unsafe { inner.act(step.before, at_once) };
+        if step.before == Act::Nothing {
+            self.lease.grant(&inner.site);
         }
-        self.lease.grant(&inner.site);
         Some(step)
+    }
+
+    /// Does the act before the call of the latest step.
+    ///
+    /// # Safety
+    /// All ranks of the communicator have made the same step, and make this call.
+    pub(super) unsafe fn act(&self, act: Act) {
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return;
+        };
+        // SAFETY: by this function's contract.
+        unsafe { inner.act(act) };
+        self.lease.grant(&inner.site);
+    }
+
+    /// The readings of the clock around the act of the latest step.
+    pub(super) fn acted(&self, act: Act, started_ns: i64, ended_ns: i64) {
+        if let Ok(mut inner) = self.inner.try_borrow_mut() {
+            inner.site.acted(act, started_ns, ended_ns);
+        }
+    }
+
+    /// The readings of the clock around the making of the site.
+    pub(super) fn made(&self, started_ns: i64, ended_ns: i64) {
+        if let Ok(mut inner) = self.inner.try_borrow_mut() {
+            inner.site.made(started_ns, ended_ns);
+        }
+    }
+
+    /// Waits for the exchange that is under way, if any, whose result is still to be taken.
+    ///
+    /// # Safety
+    /// All ranks of the communicator make this call, or have begun the exchange and do not wait for this rank.
+    pub(super) unsafe fn complete(&self) {
+        if let Ok(mut inner) = self.inner.try_borrow_mut() {
+            // SAFETY: by this function's contract.
+            unsafe { inner.exchange.complete() };
+        }
     }
 
     /// The readings of the clock around the call of the latest step.
@@ -124,7 +175,7 @@ impl Place {
     }
 
     /// Common time at which the last call ended that was adopted, the same on all ranks; `None` where no rank timed any.
-    pub(crate) fn ended_ns(&self) -> Option<i64> {
+    pub(super) fn ended_ns(&self) -> Option<i64> {
         self.inner.try_borrow().ok()?.ended_ns
     }
 
@@ -160,44 +211,43 @@ impl Place {
         inner.site = Site::new(&self.settings, arms(&inner.actions), None);
     }
 
-    /// Ends what is under way, and tells what came of it.
+    /// Ends what is under way, and tells what came of it. An exchange that must not be waited for here is returned, with the communicator that it is on.
     ///
     /// # Safety
     /// The communicator is being freed, or MPI ends: all ranks have made as many calls, or make them without waiting for this one.
-    pub(super) unsafe fn finish(&self) -> Option<Account> {
+    pub(super) unsafe fn finish(&self, may_wait: bool) -> Option<(Account, Option<Left>)> {
         let mut inner = self.inner.try_borrow_mut().ok()?;
         let passed = self.lease.end(&mut inner.site);
         inner.calls += passed;
         let Inner { site, exchange, .. } = &mut *inner;
+        let left = (exchange.is_under_way() && !may_wait).then(|| Left {
+            exchange: std::mem::replace(exchange, Exchange::new(self.private.comm())),
+            _private: Arc::clone(&self.private),
+        });
         // SAFETY: by this function's contract.
         if let Some(maxima) = unsafe { exchange.wait() } {
             site.adopt(maxima);
         }
-        Some(Account {
+        let account = Account {
             key: self.key,
             ids: ids(&inner.actions),
             calls: inner.calls,
             learnt: inner.site.learnt(),
             spent: inner.site.spent(),
-        })
+        };
+        Some((account, left))
     }
 }
 
 impl Inner {
     /// # Safety
-    /// As for [`Place::step`].
-    #[cold]
-    unsafe fn act(&mut self, act: Act, at_once: bool) {
+    /// As for [`Place::act`].
+    unsafe fn act(&mut self, act: Act) {
         // SAFETY: by this function's contract, all ranks do the same in the same call; see `exchange`.
         unsafe {
             match act {
                 Act::Nothing => {}
-                Act::Exchange => {
-                    self.exchange.begin(self.site.gives());
-                    if at_once {
-                        self.exchange.complete();
-                    }
-                }
+                Act::Exchange => self.exchange.begin(self.site.gives()),
                 Act::Adopt => {
                     if let Some(maxima) = self.exchange.wait() {
                         self.site.adopt(maxima);

@@ -1,5 +1,6 @@
 //! An epoch in the books: what it cost beside the default, and what it says against what was chosen.
 
+use crate::acts::Told;
 use crate::epoch::Epoch;
 use crate::exploration::permille;
 use crate::record::Beside;
@@ -21,8 +22,16 @@ pub(super) struct Doubt {
 }
 
 impl Site {
-    /// Puts an epoch, and the calls before it that were not timed, into the account. Says which arms it timed for the first time.
-    pub(super) fn account_for(&mut self, epoch: &Epoch, is_doubted: bool) -> Vec<bool> {
+    /// Puts an epoch, the calls before it that were not timed, and the acts that it tells of into the account. Says which arms it timed for the first time.
+    pub(super) fn account_for(&mut self, epoch: &Epoch, acts: Told, is_doubted: bool) -> Vec<bool> {
+        let (told, own) = std::mem::take(&mut self.laid_aside);
+        self.account.told(acts.ns(), told);
+        self.laid_aside.0 = own;
+        // Nothing is kept for another making of the site.
+        let beyond = match acts {
+            Told::Exchange(ns) => i128::from(ns) - told,
+            Told::Making(_) => 0,
+        };
         let measured = epoch.batch(0).map(|batch| batch.mean().max(1));
         let before = self.default_ns;
         let mut new = vec![false; self.records.len()];
@@ -33,6 +42,7 @@ impl Site {
             }
         }
         let Some(default_ns) = measured.or(before) else {
+            self.account.took(beyond);
             return new;
         };
         self.default_ns = Some(default_ns);
@@ -49,7 +59,7 @@ impl Site {
                 challengers += beyond.max(0);
             }
         }
-        self.account.took(challengers, self.reserve);
+        self.account.took(challengers - self.reserve + beyond);
         self.account
             .calls(self.untimed, default_ns.min(before.unwrap_or(default_ns)));
         let excess_before = self.chosen.beside.excess(before.unwrap_or(default_ns));

@@ -1,5 +1,6 @@
 //! Pace of a site: for how long it is quiet, with which arm, and what the next epoch times.
 
+use crate::acts;
 use crate::epoch::VOID;
 use crate::exploration::{BLOCKS_OF_WATCH, Exploration, Means, Plan};
 use crate::order;
@@ -11,20 +12,28 @@ const LONGEST_WAIT: u64 = 1 << 20;
 const LONGEST_INTERVAL: u64 = 1 << 40;
 
 impl Site {
+    /// Begins an epoch, or waits on where nothing pays for its exchange.
     pub(super) fn begin_epoch(&mut self) {
+        // The calls of the wait count from here on; their real time says the epoch.
+        let mut account = self.account;
+        if self.running == 0 || self.chosen.is_trusted {
+            account.calls(self.untimed, self.default_ns.unwrap_or(0));
+        }
+        let exchange = self.exchange();
+        // An arm that runs unseen only does so until a look that is paid.
+        let is_paid = self.running != 0 && !self.chosen.is_trusted || account.free() >= exchange;
+        if self.epochs > 0 && !is_paid {
+            let wait = account.calls_until(exchange, self.default_ns.unwrap_or(1));
+            self.phase = Phase::Quiet(wait.min(LONGEST_WAIT));
+            return;
+        }
+        let free = account.free() - exchange;
         let arms = match &self.aim {
             Aim::Watch(_) => None,
-            Aim::Explore(exploration) => {
-                // The calls of the wait count from here on; their real time says the epoch.
-                let mut account = self.account;
-                if self.running == 0 {
-                    account.calls(self.untimed, self.default_ns.unwrap_or(0));
-                }
-                match exploration.plan(&self.means(account.free())) {
-                    Plan::Epoch(arms) => Some(arms),
-                    Plan::Until(_) => None,
-                }
-            }
+            Aim::Explore(exploration) => match exploration.plan(&self.means(free)) {
+                Plan::Epoch(arms) => Some(arms),
+                Plan::Until(_) => None,
+            },
         };
         let arms = arms.unwrap_or_else(|| {
             Exploration::without_challengers(self.chosen.arm, self.blocks_of_watch(), self.epoch_calls)
@@ -34,8 +43,11 @@ impl Site {
         self.reserve = challengers
             .map(|(arm, calls)| self.records[usize::from(*arm)].reserve(u64::from(*calls), default_ns))
             .sum();
+        self.account.owe(exchange);
+        self.laid_aside.1 = exchange;
         self.slots = order::slots(&arms, u64::from(self.epochs));
-        self.gives.fill(VOID);
+        let of_calls = self.gives.len() - acts::INTEGERS;
+        self.gives[..of_calls].fill(VOID);
         self.phase = Phase::Timing(0, false);
     }
 
@@ -55,12 +67,16 @@ impl Site {
             self.watch(FIRST_INTERVAL);
             return;
         }
-        let wait = match exploration.plan(&self.means(self.account.free())) {
-            Plan::Epoch(_) => 0,
-            Plan::Until(needed) => self
-                .account
-                .calls_until(needed, self.default_ns.unwrap_or(1))
-                .min(LONGEST_WAIT),
+        let exchange = self.exchange();
+        let needed = match exploration.plan(&self.means(self.account.free() - exchange)) {
+            Plan::Epoch(_) => exchange,
+            Plan::Until(needed) => needed + exchange,
+        };
+        let wait = if self.account.free() >= needed {
+            0
+        } else {
+            let default_ns = self.default_ns.unwrap_or(1);
+            self.account.calls_until(needed, default_ns).min(LONGEST_WAIT)
         };
         self.rest(wait, self.chosen.doubts > 0);
     }
@@ -88,10 +104,16 @@ impl Site {
             self.running = self.chosen.arm;
             self.phase = Phase::Quiet(calls.min(unwatched));
         } else {
-            let wait = self.account.calls_until(self.risk(), self.default_ns.unwrap_or(1));
-            let is_paid = self.account.free() >= self.risk();
+            let needed = self.risk() + self.exchange();
+            let wait = self.account.calls_until(needed, self.default_ns.unwrap_or(1));
+            let is_paid = self.account.free() >= needed;
             self.phase = Phase::Quiet(if is_paid { 0 } else { wait });
         }
+    }
+
+    /// Time that is laid aside for the next exchange.
+    pub(super) fn exchange(&self) -> i128 {
+        self.acts.reserve(self.default_ns)
     }
 
     /// Time beyond the default's that one call of the incumbent may take unseen.
@@ -104,7 +126,7 @@ impl Site {
         if self.chosen.is_trusted {
             return LONGEST_INTERVAL;
         }
-        let in_all = self.account.free() / self.risk();
+        let in_all = (self.account.free() - self.exchange()) / self.risk();
         // The look's own calls, those between them, and those until the exchange is adopted.
         let until_adopted = 3 * i128::from(BLOCKS_OF_WATCH) + i128::from(self.adopt_after) + 1;
         u64::try_from(in_all - until_adopted).unwrap_or(0)
@@ -115,11 +137,8 @@ impl Site {
         if self.chosen.arm == 0 || self.chosen.is_trusted {
             return BLOCKS_OF_WATCH;
         }
-        let paid = u32::try_from(self.account.free() / self.risk()).unwrap_or(if self.account.free() > 0 {
-            u32::MAX
-        } else {
-            1
-        });
+        let free = self.account.free() - self.exchange();
+        let paid = u32::try_from(free / self.risk()).unwrap_or(if free > 0 { u32::MAX } else { 1 });
         paid.clamp(1, BLOCKS_OF_WATCH)
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Scenario {
     pub(crate) noise: fn(&mut Random) -> f64,
     /// Time in ns by which each rank arrives after the first one.
     pub(crate) arrival: fn(call: u64, rank: usize, random: &mut Random) -> f64,
+    /// Time in ns that an exchange takes which is adopted in the call: a tenth of it where it is begun, the rest where it is waited for.
+    pub(crate) exchange: fn(call: u64) -> f64,
 }
 
 pub(crate) const RANKS: usize = 3;
@@ -33,6 +35,9 @@ pub(crate) struct Run {
     pub(crate) worst_drawn: f64,
     /// Most that the site's own account was above its bound.
     pub(crate) worst_own: i64,
+    /// Time of exchanges, and that of it which the site's account has.
+    pub(crate) acts: f64,
+    pub(crate) acts_told: i64,
     /// Expected time beyond the default's at the end, and the default's.
     pub(crate) behind: f64,
     pub(crate) default: f64,
@@ -66,8 +71,9 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
             "{}: ranks differ in call {call}",
             scenario.name
         );
-        match step.before {
-            Act::Nothing => {}
+        let mut starts: [f64; RANKS] = std::array::from_fn(|rank| now + (scenario.arrival)(call, rank, &mut random));
+        let share_of_act = match step.before {
+            Act::Nothing => 0.0,
             Act::Exchange => {
                 let mut maxima = sites[0].gives().to_vec();
                 for site in &sites[1..] {
@@ -77,17 +83,25 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
                         .for_each(|(most, own)| *most = (*most).max(*own));
                 }
                 assert!(under_way.replace(maxima).is_none(), "two exchanges at once");
+                0.1
             }
             Act::Adopt => {
                 let maxima = under_way.take().expect("an exchange is under way");
                 sites.iter_mut().for_each(|site| site.adopt(&maxima));
                 run.worst_own = run.worst_own.max(-sites[0].spent().slack_ns);
+                0.9
             }
+        };
+        if step.before != Act::Nothing {
+            let took = share_of_act * (scenario.exchange)(call);
+            starts = act(&mut sites, step.before, (&starts, &offsets), took);
+            run.acts += took;
+            run.behind += took;
+            drawn += took;
         }
         let mean = (scenario.mean)(call, step.arm.0, seed);
         let default = (scenario.mean)(call, 0, seed);
         let luck = (scenario.noise)(&mut random);
-        let starts: [f64; RANKS] = std::array::from_fn(|rank| now + (scenario.arrival)(call, rank, &mut random));
         let last = starts.iter().fold(now, |last, start| last.max(*start));
         let end = last + mean * luck;
         if step.timed {
@@ -124,8 +138,23 @@ pub(crate) fn run(scenario: &Scenario, settings: &Settings, seed: u64, known: Op
     run.learnt = sites[0].learnt();
     run.settled = run.learnt.settled;
     run.epochs = sites[0].spent().epochs;
+    run.acts_told = sites[0].spent().acts_ns;
     run.restarts = sites[0].spent().restarts;
     run
+}
+
+/// Tells the sites of an act that takes so long from the last rank's arrival on. Returns the ranks' arrivals at the call, which follows.
+fn act(
+    sites: &mut [Site; RANKS],
+    act: Act,
+    (starts, offsets): (&[f64; RANKS], &[f64; RANKS]),
+    took: f64,
+) -> [f64; RANKS] {
+    let end = starts.iter().fold(f64::MIN, |last, start| last.max(*start)) + took;
+    for ((site, start), offset) in sites.iter_mut().zip(starts).zip(offsets) {
+        site.acted(act, (start + offset) as i64, (end + offset) as i64);
+    }
+    [end; RANKS]
 }
 
 /// SplitMix64, and what is drawn with it.
@@ -166,6 +195,11 @@ fn together(_: u64, _: usize, _: &mut Random) -> f64 {
     0.0
 }
 
+/// An exchange that is complete when it is waited for.
+fn hidden(_: u64) -> f64 {
+    0.0
+}
+
 fn quiet(random: &mut Random) -> f64 {
     random.near_one(0.03)
 }
@@ -183,6 +217,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| of_arms(arm),
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "the default is best",
@@ -191,6 +226,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| 100.0 * US * [1.0, 1.05, 1.1, 1.5, 10.0][usize::from(arm)],
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "all arms ten times slower",
@@ -199,6 +235,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| 100.0 * US * if arm == 0 { 1.0 } else { 10.0 },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "long calls",
@@ -207,6 +244,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| 100.0 * of_arms(arm),
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "noise of 30 %",
@@ -215,6 +253,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| of_arms(arm),
         noise: |random| random.near_one(0.3),
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "Pareto(1.5)",
@@ -223,6 +262,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| of_arms(arm),
         noise: Random::pareto,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "Pareto(1.5), default best",
@@ -231,6 +271,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, arm, _| 100.0 * US * [1.0, 1.05, 1.1, 1.5, 10.0][usize::from(arm)],
         noise: Random::pareto,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "two modes, by call",
@@ -239,6 +280,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |call, arm, seed| of_arms(arm) * if hash(call, seed) < 0.5 { 1.0 } else { 3.0 },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "two modes, in stretches",
@@ -247,6 +289,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |call, arm, seed| of_arms(arm) * if hash(call / 300, seed) < 0.5 { 1.0 } else { 3.0 },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "drift to three times",
@@ -255,6 +298,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |call, arm, _| of_arms(arm) * (1.0 + call as f64 / 5_000.0),
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "the default gets fastest",
@@ -263,6 +307,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |call, arm, _| of_arms(arm) * if arm == 0 && call >= 4_000 { 0.6 } else { 1.0 },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "the chosen arm gets slow",
@@ -278,6 +323,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "late ranks",
@@ -292,6 +338,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
                 0.0
             }
         },
+        exchange: hidden,
     },
     Scenario {
         name: "calls alternate",
@@ -300,6 +347,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |call, arm, _| of_arms(arm) * if call % 2 == 0 { 1.0 } else { 1.5 },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "rare slow calls of an arm",
@@ -311,6 +359,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         },
         noise: quiet,
         arrival: together,
+        exchange: hidden,
     },
     Scenario {
         name: "nothing to choose",
@@ -319,5 +368,33 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         mean: |_, _, _| 100.0 * US,
         noise: |random| random.near_one(0.1),
         arrival: together,
+        exchange: hidden,
+    },
+    Scenario {
+        name: "exchanges of twenty calls",
+        arms: 5,
+        calls: 10_000,
+        mean: |_, arm, _| of_arms(arm),
+        noise: quiet,
+        arrival: together,
+        exchange: |_| 2_000.0 * US,
+    },
+    Scenario {
+        name: "such exchanges, default best",
+        arms: 5,
+        calls: 10_000,
+        mean: |_, arm, _| 100.0 * US * [1.0, 1.01, 1.02, 1.02, 1.03][usize::from(arm)],
+        noise: |random| random.near_one(0.1),
+        arrival: together,
+        exchange: |_| 2_000.0 * US,
+    },
+    Scenario {
+        name: "exchanges get expensive",
+        arms: 4,
+        calls: 10_000,
+        mean: |_, _, _| 100.0 * US,
+        noise: |random| random.near_one(0.1),
+        arrival: together,
+        exchange: |call| US * if call < 1_000 { 50.0 } else { 2_000.0 },
     },
 ];

@@ -26,7 +26,7 @@ const fn on(on: &'static [&'static str], pattern: &'static str, collective: Coll
 
 /// Collectives that are not found.
 pub(super) const MISSED: &[Errors] = &[
-    // Of two messages, the rank between may only pass on the data.
+    // The rank between two messages may only pass on the data.
     on(&["4", "4 of 7"], "bcast_most", Broadcast),
     // Chunks are told one by one. Blocks have few, and those at the borders of messages differ.
     on(&["7"], "alltoall_bruck", Alltoall),
@@ -58,7 +58,7 @@ pub(super) const PARTS: &[Errors] = &[
 
 /// Findings that are none.
 pub(super) const WRONG: &[Errors] = &[
-    // Of three ranks, one has both others as neighbours.
+    // One of three ranks has both others as neighbours.
     on(&["3 of 7"], "halo_grid", Gather),
     on(&["3 of 7"], "halo_grid", Scatter),
 ];

@@ -1,7 +1,7 @@
 //! Collectives written by hand in C and Fortran (`fixtures/by_hand`), traced on real ranks: found as what they are, with root, ranks, bytes, times and
 //! call sites; and programs that only look like one, in which nothing is found. All run on 4 and on 7 ranks, and on the even and the odd ones of 7 apart.
 //!
-//! What the detector misses, finds in part, or finds and should not, is in lists. A test fails for what is missing in them and for what is there without need, so
+//! Lists hold what the detector misses, finds in part, or finds and should not. A test fails for what is missing in them and for what is there without need, so
 //! that the table in `docs/method/detection.md` is what the test prints.
 
 mod known;

@@ -12,7 +12,7 @@ const ACCEPTED: &str = "accepted";
 pub struct GuardedNight {
     /// Its run.
     pub run: i64,
-    /// When it was stored, in seconds since 1970.
+    /// Time of storing, in seconds since 1970.
     pub unix_seconds: f64,
     /// The parts of it that are kept, as JSON.
     pub content: String,

@@ -1,9 +1,9 @@
 //! Chance: equal data, or numbers that some arithmetic explains, are no evidence where others are equal, or are explained, all the same.
 //!
-//! Of `trials` that a program makes, `hits` show what is looked for. Either they are shown because a collective is there, and then someone has to
+//! A program makes `trials`, and `hits` of them show what is looked for. Either they are shown because a collective is there, and then someone has to
 //! say which of the trials these are: that takes log2 C(trials, hits) bits. Or they are shown by chance, which takes log2(1/p) bits for each
 //! coincidence, where p is how often unrelated data coincide in this very trace. Chance is refuted if the first takes fewer bits, by a margin.
-//! Where all trials are hits, there is nothing to say; where no unrelated data coincide, chance explains nothing.
+//! Nothing is to be said if all trials are hits; chance explains nothing if no unrelated data coincide.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -9,7 +9,7 @@ pub(crate) fn counts_of_atoms(rank: &mut Rank) {
     rank.of(Class::Integer, 4);
     let (own, size) = (rank.rank, rank.size);
     for time in 0..16_u32 {
-        // Of four exchanges, one has no messages between ranks that are as far from the two ends.
+        // One of the four exchanges has no messages between ranks that are as far from the two ends.
         let is_left_out = |peer: u32| peer == own || time % 4 == 3 && own + peer == size - 1;
         for peer in (0..size).filter(|peer| !is_left_out(*peer)) {
             let at = 8 * peer as usize;

@@ -44,7 +44,7 @@ fn of(change: &Change) -> String {
     let side = |content: &Option<Vec<u8>>| match content {
         None => Some(String::new()),
         Some(bytes) if bytes.contains(&0) => None,
-        // What is no UTF-8 is only shown, not written.
+        // Bytes that are no UTF-8 are only shown, not written.
         Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
     };
     let (Some(old), Some(new)) = (side(&change.old), side(&change.new)) else {

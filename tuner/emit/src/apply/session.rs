@@ -67,7 +67,7 @@ pub fn apply(journal: &Journal, staged: &Staged, layout: &Layout, put_aside: boo
     let library = &staged.manifest.library.id;
     let entries = journal::entries(journal)?;
     let changed = entries.iter().flat_map(|stored| &stored.entry.changes);
-    // Where there is a block, the rest of the file is another's.
+    // The rest of a file that has a block is another's.
     let written: BTreeSet<String> = changed
         .filter(|recorded| recorded.block.is_none())
         .filter_map(|recorded| recorded.new.clone())

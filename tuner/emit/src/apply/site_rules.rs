@@ -239,7 +239,7 @@ fn is_kilters(file: &Path, name: &str, read: impl Fn(&Path) -> anyhow::Result<Op
     let manifest: Value = manifest
         .and_then(|content| serde_json::from_slice(&content).ok())
         .unwrap_or_default();
-    // Of any version.
+    // Any version will do.
     let lists = |files: &Vec<Value>| files.iter().any(|file| file["name"] == name);
     manifest["kilter"].is_string() && manifest["files"].as_array().is_some_and(lists)
 }

@@ -155,7 +155,7 @@ fn daemons_of_other_hosts_start_with_what_the_launcher_does_not_hand_on() {
     );
     // As it was before.
     let none = [None, None, Some("wrapped orted".to_owned()), None, None];
-    // What the launcher hands on by itself needs nothing; a blank or a shell's sign would be taken apart on the way.
+    // A variable that the launcher hands on by itself needs nothing; a blank or a shell's sign would be taken apart on the way.
     for value in ["a b", "$HOME", "a;b", "'", "~", "*"] {
         assert_eq!(daemon(&[("A", value)]), none, "{value}");
     }

@@ -153,3 +153,25 @@ fn an_end_must_be_alone_and_an_object_must_have_one() {
     let size = r#"{"avg_msg_size<=8": {"algorithm=MPIR_Scan": {}}, "avg_msg_size=any": {"algorithm=MPIR_Scan": {}}}"#;
     assert!(scan(size).contains("`avg_msg_size<=8` is not defined for scan"));
 }
+
+#[test]
+fn ranks_per_node_are_tested_by_at_most_alone() {
+    let scan = |first: &str, last: &str| {
+        let mut tree = base();
+        let text =
+            format!(r#"{{"{first}": {{"algorithm=MPIR_Scan": {{}}}}, "{last}": {{"algorithm=MPIR_Scan": {{}}}}}}"#);
+        tree.0[2].1 = Tree::parse(&text).unwrap();
+        lint(&tree).map_err(|error| error.to_string())
+    };
+    scan("comm_avg_ppn<=2", "comm_size=any").unwrap();
+    for (first, last) in [
+        ("comm_avg_ppn<2", "comm_size=any"),
+        ("comm_avg_ppn<=2", "comm_avg_ppn=any"),
+    ] {
+        let error = scan(first, last).unwrap_err();
+        assert!(
+            error.contains("`comm_avg_ppn` is tested by `comm_avg_ppn<=N` alone"),
+            "{error}"
+        );
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::library::{Parameter, Speech, VerifiedRows};
+use super::library::{Constraint, Parameter, Speech, VerifiedRows};
 use super::{ConfigError, embedded, parse};
 
 /// A transport.
@@ -24,6 +24,9 @@ pub struct Transport {
     pub verified: VerifiedRows,
     /// Its settings, all of them environment variables, most promising first.
     pub parameters: Vec<Parameter>,
+    /// Settings of its own that must not be made, or not without others.
+    #[serde(default)]
+    pub constraints: Vec<Constraint>,
 }
 
 /// A transport's own program that prints its settings; a file each in `library_info/`.

@@ -59,7 +59,7 @@ pub(super) fn selection_touches(
 fn acts(scope: &Scope, subject: &Subject) -> bool {
     match scope {
         Scope::Everything => true,
-        // What is called is not known for what is no expression.
+        // A side that is no expression does not tell its calls.
         Scope::Of(collectives) => called(subject).is_none_or(|called| !called.is_disjoint(collectives)),
     }
 }

@@ -219,7 +219,7 @@ fn a_setting_falls_with_the_last_selection_that_needs_it() {
     ledger.take_back_selection(SHORT, "slower", Bar::Cell, Vec::new());
     assert_eq!(ledger.settle().settings, [gate()]);
     assert_eq!(ledger.deployment(), super::of([eager, alone(SCAN)].map(decided).iter()));
-    // What is deployed for other reasons is nobody's half, and may be proposed again.
+    // A change deployed for other reasons is nobody's half, and may be proposed again.
     assert_eq!(ledger.settle(), Fallen::default());
     assert!(ledger.barred_settings().is_empty());
 }
@@ -295,7 +295,7 @@ fn who_was_confirmed_to_fix_a_cell_is_credited_and_nobody_else() {
     };
     assert_eq!(fix(&ledger, "bcast 8").as_deref(), Some("x=16 y=1"));
     assert_eq!(fix(&ledger, "scan 8").as_deref(), Some("y=1"));
-    // What was confirmed for it is not deployed: `x=1` is not `x=16`.
+    // The change confirmed for it is not deployed: `x=1` is not `x=16`.
     assert_eq!(fix(&ledger, "reduce 4096").as_deref(), Some("x=16 y=1"));
     ledger.take_back_all("nothing is left");
     assert_eq!(fix(&ledger, "bcast 8"), None);
@@ -349,7 +349,7 @@ fn what_is_taken_back_is_chosen_no_more_and_says_why() {
     };
     let ids = changes.each_ref().map(Change::id);
     assert_eq!(left(&ledger), ids);
-    // Of another cell.
+    // These belong to another cell.
     ledger.take_back_selection(SCAN, "slower", Bar::Cell, Vec::new());
     assert_eq!(left(&ledger), ids);
     slowed(&mut ledger, &[Collective::Bcast], &open_mpi());

@@ -98,7 +98,7 @@ impl Memory {
 }
 
 impl Schedule {
-    /// What lies in each rank's memory after the schedule was carried out so many times; none if the data are cut into too many pieces to be
+    /// Content of each rank's memory after the schedule was carried out so many times; none if the data are cut into too many pieces to be
     /// followed, or combined. The schedule is checked.
     #[must_use]
     pub fn delivered(&self, times: usize) -> Option<Vec<Vec<Piece>>> {

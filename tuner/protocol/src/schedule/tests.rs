@@ -116,7 +116,7 @@ fn a_circle_of_receives_is_told() {
         error.starts_with("it would wait for ever: rank 0 (step 0) waits for 8 bytes from rank 2, rank 2"),
         "{error}"
     );
-    // What can go on does so first: the circle holds those who wait for each other, and not who waits for them.
+    // Ranks that can go on do so first: the circle holds those that wait for each other, and not those that wait for them.
     let mut schedule = linear();
     schedule.steps[0].insert(1, Step::Receive(3));
     schedule.steps[3] = vec![Step::Receive(2), Step::Send(3)];
@@ -276,7 +276,7 @@ proptest! {
         }
     }
 
-    /// What is not refused ends, and leaves every byte of every memory with one origin; what is refused waits in a circle.
+    /// A schedule that is not refused ends, and leaves every byte of every memory with one origin; one that is refused waits in a circle.
     #[test]
     fn a_schedule_ends_or_has_a_circle(schedule in any_ends()) {
         match schedule.check() {

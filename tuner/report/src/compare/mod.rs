@@ -106,7 +106,7 @@ impl Compared {
         ] {
             rows.push(row(name, &|side| number(counts(side)).to_string()));
         }
-        // What goes without saying: that times were measured, and that nothing was asked for.
+        // Two facts go without saying: that times were measured, and that nothing was asked for.
         if self.sides.iter().all(|side| side.machine().is_none()) {
             rows.retain(|row| row[0].text != "times");
         }

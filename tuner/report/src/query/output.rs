@@ -119,7 +119,7 @@ impl<'a> Printer<'a> {
     }
 
     fn object(&self, row: &[Value]) -> serde_json::Map<String, serde_json::Value> {
-        // Of samples two are not there yet.
+        // Two of the samples are not there yet.
         let shown = self.columns.shown.iter().filter(|index| **index < row.len());
         shown
             .map(|index| (self.heads[*index].to_owned(), json(&row[*index])))

@@ -171,7 +171,7 @@ fn table(summary: &Summary<'_>) -> Option<Table> {
         .map(|cell| (*cell, Standing::of(cell)))
         .filter(|(_, standing)| standing.remains() || matches!(standing, Standing::Fixed | Standing::Unproven))
         .collect();
-    // What is still wrong comes first; the order within is the guidelines'.
+    // Cells that are still violated come first; the order within is the guidelines'.
     shown.sort_by_key(|(_, standing)| (!standing.remains(), *standing == Standing::Fixed));
     if shown.is_empty() {
         return None;

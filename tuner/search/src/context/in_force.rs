@@ -46,7 +46,7 @@ mod tests {
         words.iter().map(owned).collect()
     }
 
-    /// What is tried against a site's setting is in force, and what a file says is not hidden by it.
+    /// A setting tried against the site's is in force, and does not hide the file's.
     #[test]
     fn a_setup_wins_over_the_site() {
         let site = (

@@ -85,7 +85,7 @@ fn run_once(
         .build(ranks, &options.site_parameters, &options.site_environment, &words)?;
     let log = request.report.with_extension("log");
     for path in [&request.report, &request.announcement] {
-        // What an earlier job said must not be taken for this one's words.
+        // An earlier job's words must not be taken for this one's.
         files::anew(path).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     let output = files::anew(&log).with_context(|| format!("cannot write `{}`", log.display()))?;
@@ -135,7 +135,7 @@ fn run_once(
         None => format!("crashed: the job ended before it was done ({status})"),
     };
     match announced {
-        // What a rank says before it gives up is no crash of a row, but of the question.
+        // A rank that says something before it gives up tells of the question, and not of a crash of a row.
         Some(announced) if silent.is_some() || !said.contains("kilter: error: case `") => {
             let said = said
                 .lines()

@@ -132,7 +132,7 @@ pub fn verify(
         request.skip = done.into_iter().collect();
     }
     for row in crashed {
-        // What ran before it in the job may have overwritten its memory: alone it answers for itself.
+        // The rows that ran before it in the job may have overwritten its memory: alone it answers for itself.
         request.rows = alone(&inquiry.rows, &row);
         request.skip.clear();
         request.with_library = false;

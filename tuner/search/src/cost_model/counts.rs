@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(of("bcast.linear", 8, 1024, &[]), 1.0);
         assert_eq!(of("bcast.binomial", 8, 1024, &[]), 3.0);
         assert_eq!(of("allgather.ring", 8, 8 << 20, &[]), 7.0);
-        // What the root collects at the end comes from all at once.
+        // The data that the root collects at the end come from all at once.
         assert_eq!(of("reduce.ring", 8, 262_144, &[]), 7.0 + 1.0);
         // However many segments there are, each is 7 times under way.
         for segment in [1024, 65_536, 262_144] {

@@ -79,7 +79,7 @@ pub fn by_prices(counts: &Counts, prices: &Prices, distance: Distance) -> Option
 #[must_use]
 pub fn unexplained(model: f64, measured: f64) -> Option<String> {
     let off = (model / measured - 1.0).abs();
-    // What is no number explains nothing.
+    // A ratio that is no number explains nothing: it is not below the limit.
     if off <= EXPLAINS_WITHIN {
         return None;
     }

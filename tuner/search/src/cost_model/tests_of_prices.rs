@@ -108,7 +108,7 @@ fn a_latency_of_200_us_is_found_within_ten_per_cent() {
         near(level.latency().seconds, 200e-6, 0.1);
         let (low, high) = level.latency().interval;
         assert!(low <= level.latency().seconds && level.latency().seconds <= high && high - low < 30e-6);
-        // What a byte adds to the gap shows where it is more than the noise of the two round trips around it.
+        // The gap's share of a byte shows where it is more than the noise of the two round trips around it.
         near(level.byte(65_536.0).seconds, SLOW.beta, 0.1);
         near(level.byte(1e6).seconds, SLOW.beta, 0.1);
         near(prices.combine(262_144.0).unwrap().seconds, SLOW.gamma, 0.15);
@@ -191,7 +191,7 @@ fn what_collectives_need_beside_prices_is_a_residual_and_no_price() {
     let predicted = model.predict(&counts).unwrap();
     approx::assert_relative_eq!(predicted.seconds, seconds + 7.0 * software, max_relative = 0.05);
     assert!(predicted.low <= predicted.seconds && predicted.seconds <= predicted.high);
-    // What is shorter than the prices say is no negative residual.
+    // A time shorter than the prices say is no negative residual.
     let short: Vec<(Counts, f64)> = points
         .iter()
         .map(|(counts, seconds)| (*counts, 0.3 * seconds))

@@ -112,7 +112,7 @@ fn a_contest_is_explained_by_the_times_of_the_others() {
     let target = Target::unbounded(Collective::Bcast, 1024);
     let algorithm = Selection::Algorithm("bcast.binomial".to_owned(), Vec::new());
     guide.field(&target, candidates(&target));
-    // What is measured is twice what the others let expect: the prediction does not follow.
+    // The measured time is twice the one that the others let expect: the prediction does not follow.
     let slow = 2.0 * seconds(&target, &algorithm);
     guide.learn(&target, &algorithm, slow);
     // The library's own linear broadcast.

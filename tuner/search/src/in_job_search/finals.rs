@@ -13,7 +13,7 @@ use super::job::Job;
 use super::{Contests, Held};
 use crate::arrivals::Apart;
 use crate::choose::Measured;
-use crate::repetition::Purpose;
+use crate::repetition::{self, Purpose};
 use crate::target::Target;
 
 /// Launches of the final.
@@ -42,9 +42,16 @@ fn add(medians: &mut Medians, outcome: &BlockOutcome) {
     }
 }
 
-/// Targets of finals.
-fn targets(finals: &[(Target, Vec<Selection>)]) -> impl Iterator<Item = &Target> {
-    finals.iter().map(|(target, _)| target)
+/// The first launches of finals may take longer than foreseen by this factor: a screening repeats each candidate a few times.
+const LONGER: f64 = 1.25;
+
+/// A final that is foreseen: its target, and the ids of its finalists.
+pub(super) type Foreseen<'t> = (&'t Target, Vec<String>);
+
+pub(super) fn foreseen(finals: &[(Target, Vec<Selection>)]) -> impl Iterator<Item = Foreseen<'_>> {
+    finals
+        .iter()
+        .map(|(target, front)| (target, front.iter().map(Selection::id).collect()))
 }
 
 impl Contests<'_, '_> {
@@ -65,7 +72,7 @@ impl Contests<'_, '_> {
             .progress
             .phase("compare finalists", (launches * finals.len()) as u64);
         for launch in 0..launches {
-            if !self.affords(self.expected_seconds(targets(&finals)), (launch, launches)) {
+            if !self.affords(self.expected_seconds(foreseen(&finals)), (launch, launches)) {
                 if launch == 0 {
                     return Ok(Vec::new());
                 }
@@ -98,7 +105,7 @@ impl Contests<'_, '_> {
             .progress
             .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
         for launch in 0..launches {
-            let both = without.expected_seconds(targets(&alone)) + self.expected_seconds(targets(&finals));
+            let both = without.expected_seconds(foreseen(&alone)) + self.expected_seconds(foreseen(&finals));
             if !self.affords(both, (launch, launches)) {
                 if launch == 0 {
                     return Ok(Vec::new());
@@ -120,7 +127,7 @@ impl Contests<'_, '_> {
     fn leave_out(&self, finals: &mut Vec<(Target, Vec<Selection>)>) {
         let jobs = self.parts.jobs;
         let all = finals.len();
-        while finals.len() > 1 && !self.has_time_for(targets(finals)) {
+        while finals.len() > 1 && !self.has_time_for(foreseen(finals)) {
             finals.pop();
         }
         if finals.len() < all {
@@ -131,10 +138,10 @@ impl Contests<'_, '_> {
         }
     }
 
-    /// True if the budget has the seconds for the fewest launches of the finals of these targets from which a choice follows.
-    pub(super) fn has_time_for<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> bool {
+    /// True if the budget has the seconds for the fewest launches of these finals from which a choice follows.
+    pub(super) fn has_time_for<'t>(&self, finals: impl Iterator<Item = Foreseen<'t>>) -> bool {
         let launches = self.launches_of_finals(FEWEST_LAUNCHES) as f64;
-        let seconds = launches * self.expected_seconds(targets);
+        let seconds = LONGER * launches * self.expected_seconds(finals);
         !self.heeds_budget || !self.parts.jobs.budget.search_exhausted(seconds)
     }
 
@@ -149,20 +156,29 @@ impl Contests<'_, '_> {
         most.min(self.parts.jobs.site.options.launches).max(1)
     }
 
-    /// Keeps the seconds of a target's block.
-    pub(super) fn learn_seconds(&self, target: &Target, seconds: f64) {
-        let mut known = self.longest_seconds.borrow_mut();
-        let longest = known.entry(target.name()).or_default();
-        *longest = longest.max(seconds);
+    /// Learns from a block of a target.
+    pub(super) fn learn_pace(&self, target: &Target, outcome: &BlockOutcome) {
+        self.paces.borrow_mut().entry(target.name()).or_default().learn(outcome);
     }
 
-    /// Seconds that a launch with all finals is expected to take: the longest block of each target so far, and the job's start and end.
-    fn expected_seconds<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> f64 {
-        let known = self.longest_seconds.borrow();
-        let blocks = targets.filter_map(|target| known.get(&target.name()));
-        // All ranks together, and every arrival pattern.
-        let times = 1 + self.parts.jobs.site.options.arrivals.len();
-        self.parts.jobs.launch_seconds() + times as f64 * blocks.sum::<f64>()
+    /// Seconds that a launch with all finals is expected to take: each with all ranks together and in every arrival pattern, and the job's start
+    /// and end.
+    fn expected_seconds<'t>(&self, finals: impl Iterator<Item = Foreseen<'t>>) -> f64 {
+        let paces = self.paces.borrow();
+        let (options, facts) = (self.parts.jobs.site.options, self.parts.facts);
+        let blocks = finals.filter_map(|(target, finalists)| {
+            let pace = paces.get(&target.name())?;
+            let usual = repetition::repetitions_of(options, facts, Purpose::Final, &target.left.block_id());
+            let bounds: Vec<String> = target.bounds.iter().map(bound_id).collect();
+            let items = || std::iter::once(DEFAULT).chain(finalists.iter().map(String::as_str));
+            let together = pace.block_seconds(items().chain(bounds.iter().map(String::as_str)), &usual, 0.0);
+            let apart = options.arrivals.iter().map(|arrival| {
+                let repetitions = repetition::repetitions_apart(arrival, usual);
+                pace.block_seconds(items(), &repetitions, arrival.factor.unwrap_or(1.0))
+            });
+            Some(together + apart.sum::<f64>())
+        });
+        self.parts.jobs.launch_seconds() + blocks.sum::<f64>()
     }
 
     /// True if the budget allows the next of the launches of finals, which is expected to take these seconds; if not, it warns.

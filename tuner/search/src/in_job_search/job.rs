@@ -116,7 +116,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             };
             match session.measure(&block) {
                 Ok(outcome) => {
-                    self.contests.learn_seconds(target, outcome.seconds);
+                    self.contests.learn_pace(target, &outcome);
                     for (item, fault) in &outcome.failed {
                         if matches!(fault, Fault::OtherResults { .. }) {
                             // At another size it may leave what the default leaves.

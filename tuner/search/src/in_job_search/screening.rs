@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use kilter_model::deployment::Selection;
+use kilter_model::plan::DEFAULT;
 use kilter_model::report::FixKind;
 
 use super::Contests;
+use super::finals::foreseen;
 use super::job::Job;
 use crate::ordered::{self, Costs, Space};
 use crate::ranking::{best_of_kinds, ranked, to_refine};
@@ -46,7 +48,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             .phase("screen candidates", targets.len() as u64);
         for (target, field) in targets.iter().zip(fields) {
             // A target that is screened and has no final was screened for nothing.
-            let known = || finals.iter().map(|(target, _)| target);
+            let known = || foreseen(&finals);
             if !self.has_time_for(known()) || self.parts.jobs.budget.search_exhausted(0.0) {
                 self.parts
                     .jobs
@@ -54,7 +56,8 @@ impl<'c, 'a> Contests<'c, 'a> {
                     .warn("the budget ended before every violated cell was searched; raise --budget");
                 break;
             }
-            let has_time = || self.has_time_for(known().chain([target]));
+            let unknown = || vec![DEFAULT.to_owned(); FINALISTS];
+            let has_time = || self.has_time_for(known().chain([(target, unknown())]));
             let ratios = self.screen(&mut screening, target, field, &has_time)?;
             let front = front(&ratios);
             let behind = reasons::left_behind(&ratios, &front, FINALISTS);

@@ -67,7 +67,7 @@ pub(super) fn counted<'c>(
             }
             if let Err(error) = jobs.site.confirm(&setup, &start) {
                 let why = Uncounted::NotSet(format!("{error:#}"));
-                // What else the launch has may fail as well, and says nothing of other launches.
+                // The other settings of the launch may fail as well, and say nothing of other launches.
                 let took = |name: &String, value: &String| {
                     let reported = start.variables.get(name);
                     reported.is_some_and(|reported| jobs.site.library.same_value(name, value, reported))

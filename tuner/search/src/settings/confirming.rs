@@ -57,7 +57,7 @@ impl Search<'_, '_> {
                     findings.gains = together(std::mem::take(&mut findings.gains), gains(untouched, times));
                 }
                 Judged::Refused(why) => self.refuse_finalist(&candidate_id, why),
-                // What was to be measured whatever it showed has not looked better.
+                // A candidate that was to be measured whatever it showed has not looked better.
                 Judged::Unconfirmed if *cost >= neutral => {}
                 Judged::Unconfirmed => {
                     let why = NotDeployed::NotConfirmed {
@@ -185,7 +185,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// What the launches of a finalist show beside those of the present state.
+/// Launches of a finalist beside those of the present state.
 #[derive(Debug, Clone, Default)]
 struct Shown {
     /// Targets whose bounds the medians meet.

@@ -34,7 +34,7 @@ impl Search<'_, '_> {
                 - floor;
             cost += self.weight(&target.left, base) * excess.max(0.0);
         }
-        // What exact times show in one launch needs no further ones: damage is damage.
+        // Damage that exact times show in one launch needs no further ones.
         let exact = self.trials.parts.jobs.site.options.is_exact();
         let tolerated = if exact { 1.0 + DAMAGE_FLOOR } else { DAMAGE };
         for (subject, time) in times.iter().filter(|(subject, _)| is_library(subject)) {

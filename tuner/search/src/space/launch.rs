@@ -97,7 +97,7 @@ pub fn overlap_candidates(
     let spare = spare.map(|units| cpus::list(units.iter().copied()));
     let made_for_it = rows().flat_map(|row| row.overlap.iter().map(move |tried| (row, tried)));
     let made_for_it = made_for_it.filter_map(|(row, tried)| for_overlap(row, tried, spare.as_deref()));
-    // What belongs to no transport and was not made for it is memory, collectives and the like.
+    // Settings that belong to no transport and were not made for one are of memory, collectives and the like.
     let of_transport = rows().filter(|row| row.transport.is_some() && row.collectives.is_empty());
     made_for_it
         .chain(of_transport.flat_map(|row| {

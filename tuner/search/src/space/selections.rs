@@ -26,7 +26,7 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     let Some(collective) = target.collective() else {
         return selections;
     };
-    // What is chosen when a job starts has launches of its own: see `at_start`.
+    // Algorithms chosen when a job starts have launches of their own: see `startup_algorithms`.
     if let Some(algorithms) = library.algorithms_of(collective).filter(|row| row.at_start.is_none()) {
         let fitting = algorithms.choices_on(ranks);
         for choice in fitting.filter(|choice| !(choice.several_nodes && one_node)) {

@@ -436,7 +436,7 @@ fn the_default_is_tried_where_something_else_is_in_force() {
         "{changed:?}"
     );
     assert_eq!(changed.len(), usual.len());
-    // What was deployed since wins over the site, and the default by another name is the default.
+    // A setting deployed since wins over the site, and the default by another name is the default.
     assert_eq!(
         tried_of(&in_force(&[
             ("btl_vader_eager_limit", "8192"),

@@ -51,7 +51,7 @@ fn each_size_has_its_own_ranking_where_sizes_can_be_told_apart() {
     let mut library = intel();
     let place = |library: &Library, place| picks(library, &targets, &tried, &present, place);
     assert_eq!(place(&library, 0), Picks::from([(one, 3), (two, 4)]));
-    // What is slower than the library's own choice, or as fast, is no finalist.
+    // A candidate that is slower than the library's own choice, or as fast, is no finalist.
     assert_eq!(place(&library, 1), Picks::from([(one, 4)]));
     for row in &mut library.algorithms {
         row.size_switch = false;

@@ -109,7 +109,7 @@ pub(super) fn dearest(
 ) -> BTreeSet<Subject> {
     let still = |one: &Waiting<()>| {
         let subjects: BTreeSet<Subject> = one.subjects.intersection(entered).cloned().collect();
-        // Of a function, sizes that are decided are gone; of a pair, both sides are there or it is decided.
+        // A function has lost its decided sizes; a pair has both sides or is decided.
         let is_open = !subjects.is_empty() && (one.subjects.len() > 2 || subjects.len() == one.subjects.len());
         is_open.then(|| Waiting {
             subjects,

@@ -37,7 +37,7 @@ impl Work<'_, '_> {
         let reach = self.screening.deviation.map(of_launches);
         self.screening.expect(&mut waiting, reach);
         let weights = Weights::of(&waiting, self.pass.screened);
-        // What the heaviest cell takes is known only now.
+        // The launches of the heaviest cell are known only now.
         self.needed_launches = verdict::launches_needed(weights.like_hypotheses(), options.alpha, options.test);
         self.warn_of_few_launches(hypotheses);
         if self.pass.screened {

@@ -230,7 +230,7 @@ pub(super) fn launch(
     }
     let measuring: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
     let beside = jobs.budget.spent_seconds() - begin - measuring;
-    // What comes from the store starts nothing.
+    // Launches from the store start nothing.
     if beside > 0.0 {
         jobs.budget.learn_start(beside);
     }

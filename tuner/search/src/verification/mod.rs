@@ -150,7 +150,7 @@ impl<'a, 'b> Work<'a, 'b> {
 
     fn into_verification(self) -> Verification {
         let mut medians = self.pass.timed.medians();
-        // What was confirmed is known from its own launches.
+        // Confirmed cells are known from their own launches.
         medians.extend(self.timed.medians());
         Verification {
             medians,
@@ -161,7 +161,7 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Makes one launch of these subjects; returns its cost in seconds.
     fn launch(&mut self, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
         let number = self.verification.launches;
-        // Who is measured may follow from the clock: a run that is resumed and takes another decision asks for another launch.
+        // The cells to measure may follow from the clock: a run that is resumed and takes another decision asks for another launch.
         let name = format!("{}/{number}{}", self.label, suffix(subjects, &self.pass.timed));
         let blocks = self.blocks(subjects, &name);
         let noise = Some(&mut self.noise);

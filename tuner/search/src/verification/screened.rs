@@ -88,7 +88,7 @@ impl Screening {
         for (planned, _, screened) in &self.all {
             let expected = screened.expected(reach.as_ref());
             let known = most.entry(key(planned)).or_insert(expected);
-            // Of a size against several, the one that takes most launches.
+            // One size against several counts as the one that takes most launches.
             *known = match (*known, expected) {
                 (Expected::Violation, _) | (_, Expected::Violation) => Expected::Violation,
                 (Expected::Nothing, _) | (_, Expected::Nothing) => Expected::Nothing,

@@ -104,7 +104,7 @@ fn short_messages_in_a_row_are_joinable() {
         .zip(1..)
         .map(|(bytes, number)| send(number, bytes))
         .collect();
-    // What waits, or is no send, ends the row.
+    // A call that waits, or is no send, ends the row.
     events.push(event(45, vec![received(9, 1, 5, 0)]));
     events.push(send(5, 8));
     trace.ranks[0].events = events;

@@ -11,7 +11,7 @@ use super::records::{Record, What, records};
 use super::{NAME, Otf2Error};
 use crate::trace::Trace;
 
-/// What is not there.
+/// OTF2's number of a definition that is missing.
 const NONE: u32 = u32::MAX;
 
 /// Numbers of OTF2.

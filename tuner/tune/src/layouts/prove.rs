@@ -73,7 +73,7 @@ pub fn prove(
             turns.to_verify(budget, waiting + further);
         })?;
         emitted = Some(written);
-        // What a layout is spoilt by although nothing but its own decisions is in force there, others are not to blame for.
+        // A layout that is spoilt although only its own decisions are in force there blames no other.
         let by_others = |(member, measured): (&Member<'_, '_>, &Measured)| {
             !measured.spoilt.is_empty() && merged.deployment(member.layout) != member.tuned.deployment
         };

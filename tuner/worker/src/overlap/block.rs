@@ -56,7 +56,7 @@ pub(crate) fn carry_out(session: &mut Session, block: &Block) -> anyhow::Result<
         }
         None => Vec::new(),
     };
-    // Who takes no part has been asleep here since the items were made ready. Which items have been measured rank 0 alone knows.
+    // A rank that takes no part has been asleep here since the items were made ready. Rank 0 alone knows the items that have been measured.
     let has_run: Vec<u8> = series.iter().map(|series| u8::from(series.has_run())).collect();
     let told = session.control.is_root().then_some(has_run.as_slice());
     let has_run = session.control.broadcast(told)?;

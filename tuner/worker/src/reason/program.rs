@@ -14,7 +14,7 @@ pub(crate) enum NoProgram {
     /// A term cannot stand where it does.
     #[error("`{side}`: `{term}` cannot be carried out here: {why}")]
     Unfit { side: String, term: String, why: Unfit },
-    /// What was started is not waited for.
+    /// A request was started and is not waited for.
     #[error("`{0}`: `wait` is missing at the end")]
     MissingWait(String),
     /// A put or get is outside of an epoch, where MPI ends the job.

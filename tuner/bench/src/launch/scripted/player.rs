@@ -82,7 +82,7 @@ pub(super) struct Player {
     due: VecDeque<(Instant, Due)>,
     /// Lines of the plan that were read and not begun, each with when it was read.
     open: VecDeque<(Instant, PlanLine)>,
-    /// When the last line of the plan that was begun is over.
+    /// End of the last line of the plan that was begun.
     over: Instant,
     /// Number of lines of the plan that were read.
     read: usize,

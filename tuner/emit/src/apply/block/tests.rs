@@ -160,7 +160,7 @@ proptest! {
         let second = put(&text(&first), &parameters(&[("b", "9"), ("c", "1")]), true).unwrap();
         prop_assert_eq!(&restore(&second.text, &first.text).unwrap(), &first.text);
         prop_assert_eq!(&put(&text(&second), &[], false).unwrap().text, theirs.as_bytes());
-        // What they add meanwhile stays as well.
+        // Lines that they add meanwhile stay as well.
         if ended {
             let edited = if before { format!("z = 1\n{}", text(&first)) } else { format!("{}z = 1\n", text(&first)) };
             let back = restore(edited.as_bytes(), theirs.as_bytes()).unwrap();

@@ -43,7 +43,7 @@ fn a_way_back_that_is_cut_off_after_any_step_is_finished() {
             let home = Home::new();
             let before = home.tree();
             let _ = home.apply(&staged(32768, true), false).unwrap().carry_out(applied);
-            // What the user adds meanwhile survives it.
+            // Lines that the user adds meanwhile survive it.
             let edited = [home.read(".openmpi/mca-params.conf").as_bytes(), b"\npml = ob1\n"].concat();
             let edit = stop % 2 == 1 && applied.is_none();
             if edit {

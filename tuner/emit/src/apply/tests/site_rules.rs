@@ -211,7 +211,7 @@ fn said_of(file: &str, rules: &[u8], prepare: impl Fn(&Home)) -> String {
 
 #[test]
 fn json_that_kilter_wrote_is_not_taken_for_a_sites_rules() {
-    // Of another tuning, so that it is not what is installed now.
+    // These rules are of another tuning, so that they are not those installed now.
     let mut old = Rules::default();
     let choice = Choice {
         algorithm: 3,

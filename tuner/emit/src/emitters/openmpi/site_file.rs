@@ -48,12 +48,12 @@ fn places(scope: &Scope, mpirun: &Path) -> anyhow::Result<Places> {
     let parameters = match scope {
         Scope::User => Some(home()?.join(".openmpi/mca-params.conf")),
         Scope::System(root) => Some(sysconfdir(mpirun, root.as_deref())?.join(SITE)),
-        // Where the prefix is the library's own, its file is there.
+        // A prefix that is the library's own has the file already.
         Scope::Prefix(prefix) => Some(prefix.join("etc").join(SITE)).filter(|file| file.exists()),
     };
     let directory = match scope {
         Scope::Prefix(prefix) if parameters.is_some() => Some(prefix.join("etc")),
-        // Where the library does not say, nothing can be looked for.
+        // A library that does not name its prefix leaves nothing to look for.
         Scope::System(root) => sysconfdir(mpirun, root.as_deref()).ok(),
         Scope::User | Scope::Prefix(_) => sysconfdir(mpirun, None).ok(),
     };

@@ -41,7 +41,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Adds the settings of the transports that it shares with other libraries; a row of its own wins over one of theirs.
+    /// Adds the settings of the transports that it shares with other libraries, and what constrains them; a row of its own wins over one of theirs.
     fn add_shared_transports(&mut self, file: &str) -> Result<(), ConfigError> {
         if self.transports.shared.is_empty() {
             return Ok(());
@@ -59,6 +59,7 @@ impl Library {
                     self.parameters.push(row);
                 }
             }
+            self.constraints.extend_from_slice(&shared.constraints);
         }
         Ok(())
     }

@@ -645,3 +645,23 @@ fn a_launcher_with_a_version_of_its_own_is_known_by_the_worker() {
         (&rsh.constraints, &rsh.measuring)
     );
 }
+
+/// A transport's constraints hold for every library that shares it.
+#[test]
+fn what_constrains_a_shared_transport_constrains_its_libraries() {
+    let settings = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    };
+    let too_large = settings(&[("UCX_TCP_TX_SEG_SIZE", "131072")]);
+    for library in load_embedded().unwrap() {
+        let shares_ucx = library.transports.shared.values().any(|id| id == "ucx");
+        assert_eq!(library.broken(&too_large).is_some(), shares_ucx, "{}", library.id);
+        if shares_ucx {
+            let beside = library.mended(&[], &too_large);
+            assert_eq!(beside, Some(settings(&[("UCX_TCP_RX_SEG_SIZE", "131072")])));
+        }
+    }
+}

@@ -124,7 +124,7 @@ impl Panel {
                     panel.left.entry(larger).or_insert(point);
                 }
                 (Some(point), _) => {
-                    // Of several right sides at one size (splits) the tightest is the bound.
+                    // The tightest of several right sides at one size (splits) is the bound.
                     let bound = panel.right.entry(cell.bytes).or_insert(point);
                     if point.median < bound.median {
                         *bound = point;

@@ -6,7 +6,7 @@
 //! The true correlation is therefore read off from what an autoregressive process of as many values would show. The
 //! length is taken at which the estimate plus one standard deviation over permuted units stays below [`MOST`].
 //!
-//! Where all cells shift together, a hundred of them tell no more than one: the standard deviation stays above 0.1 at any length that
+//! Cells that all shift together tell no more than one of them, though they be a hundred: the standard deviation stays above 0.1 at any length that
 //! leaves enough units, and luck would choose the length. So the estimate alone has to stay below [`MOST`] from the length on
 //! at which an autoregressive process would be free of it, whose launches correlate by their estimate plus one standard deviation.
 //!

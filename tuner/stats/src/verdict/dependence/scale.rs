@@ -39,8 +39,7 @@ pub(super) struct Mean {
 }
 
 impl Mean {
-    /// Of units whose neighbours correlate by at most this; `None` for too few, or where all are equal and nothing tells how sure they
-    /// are.
+    /// Mean of units whose neighbours correlate by at most this; `None` for too few, and for equal ones, whose error nothing tells.
     pub(super) fn of_units(logarithms: &[f64], correlation: f64) -> Option<Mean> {
         let count = logarithms.len() as f64;
         let mean = logarithms.iter().sum::<f64>() / count;
@@ -54,7 +53,7 @@ impl Mean {
         })
     }
 
-    /// Of launches that depend on each other, in order; `None` as above.
+    /// Mean of launches that depend on each other, in order; `None` as above.
     pub(super) fn of_launches(logarithms: &[f64]) -> Option<Mean> {
         let first = *logarithms.first()?;
         // Whitened: the first value by the spread of the process, the others by what is new in them.
@@ -138,7 +137,7 @@ mod tests {
         (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
     }
 
-    /// How many of 20000 series of equal sides have a p of at most `level`.
+    /// Number of series, of 20000 with equal sides, that have a p of at most `level`.
     fn rate(launches: usize, level: f64, mut draw: impl FnMut(&mut Xoshiro256PlusPlus) -> Vec<f64>) -> f64 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(launches as u64);
         let alarms = (0..20_000).filter(|_| {

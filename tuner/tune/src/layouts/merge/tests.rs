@@ -272,7 +272,7 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
             .iter()
             .any(|line| line.contains("no deployed algorithm needs it any more"))
     );
-    // Who chose it for itself keeps it.
+    // The layout that chose it for itself keeps it.
     let for_itself = (of(&[gate("0")], &[]), Ledger::default());
     let kept = merge_two(&with_library("0", "1"), &for_itself, "2x1");
     assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[(8192, "by itself")]));
