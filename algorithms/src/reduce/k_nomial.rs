@@ -13,8 +13,9 @@
 //! Between the binomial tree and the linear one: receives from all children of a level are posted at once, so that where several messages
 //! that come in together cost little more than one, the `log_k p` levels count. For small sizes.
 //!
-//! The tree is that of [`crate::schedule::Splitting`], whose subtrees are runs of consecutive ranks for every root; so the
-//! order of operands costs nothing. For five ranks, radix 3 and root 1, letters are the contributions of ranks 0 to 4:
+//! The tree is that of [`crate::schedule::Grouping`], whose subtrees are runs of consecutive ranks for every root; so the order of operands
+//! costs nothing, and the first level stays on nodes with `k` ranks in order. For five ranks, radix 3 and root 1, letters are the
+//! contributions of ranks 0 to 4:
 //!
 //! ```text
 //!           rank 0   rank 1   rank 2   rank 3   rank 4
@@ -26,7 +27,7 @@
 
 use crate::overlap::{Overlap, WINDOW};
 use crate::patterns::{k_nomial, lent};
-use crate::schedule::{Splitting, splitting_rounds};
+use crate::schedule::{Grouping, largest_group, splitting_rounds};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -75,12 +76,12 @@ fn slots(children: usize, has_lower: bool, radix: usize) -> usize {
 fn scratch(setting: &Setting<'_>) -> usize {
     let radix = radix(setting.parameters);
     let of_root = slots(splitting_rounds(setting.p_ranks, radix), true, radix);
-    // The largest part that is not the root's; its leader is the lowest rank of it, and has a result of its own.
-    let of_part = match splitting_rounds(setting.p_ranks.div_ceil(radix), radix) {
+    // The leader of a group without the root is its lowest rank, and has a result of its own.
+    let of_group = match splitting_rounds(largest_group(setting.p_ranks, radix), radix) {
         0 => 0,
         children => 1 + slots(children, false, radix),
     };
-    crate::scratch::kept(setting.n_bytes.saturating_mul(of_root.max(of_part)))
+    crate::scratch::kept(setting.n_bytes.saturating_mul(of_root.max(of_group)))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
@@ -96,7 +97,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         return Ok(());
     }
     let (rank, radix) = (transport.rank(), radix(parameters));
-    let place = Splitting::new(rank, root, transport.size(), radix);
+    let place = Grouping::new(rank, root, transport.size(), radix);
     let children = place.children().count();
     let has_lower = place.children().any(|child| child.start < rank);
     let slots = slots(children, has_lower, radix) * n_bytes;
@@ -122,7 +123,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
 /// Combines the inputs of this rank's subtree, in rank order, into `result`. Each child's lie directly beside what is combined already.
 fn combine<T: Transport>(
     transport: &mut T,
-    place: &Splitting,
+    place: &Grouping,
     radix: usize,
     input: &[u8],
     result: &mut [u8],
@@ -132,9 +133,13 @@ fn combine<T: Transport>(
     let mut overlap = Overlap::new(transport);
     let mut slots = slots.chunks_exact_mut(input.len());
     // A combination with a higher rank lands in the buffer that its data came in, and stays there until the next higher one's.
-    let last_higher = place.children().map(|child| child.start).find(|child| *child > rank);
+    let last_higher = place
+        .children()
+        .map(|child| child.start)
+        .filter(|child| *child > rank)
+        .last();
     let mut result = Some(result);
-    let mut to_post = place.children().rev().map(|child| child.start);
+    let mut to_post = place.children().map(|child| child.start);
     for child in to_post.by_ref().take(ahead(radix)) {
         let is_last = Some(child) == last_higher;
         let target = if is_last { result.take() } else { slots.next() };
@@ -142,7 +147,7 @@ fn combine<T: Transport>(
     }
     // What is combined; nothing while that is the input alone.
     let mut held: Option<&mut [u8]> = None;
-    for child in place.children().rev() {
+    for child in place.children() {
         let came = overlap.received()?;
         let free = if child.start < rank {
             let own = match held.take() {
@@ -164,7 +169,11 @@ fn combine<T: Transport>(
         };
         if let Some(next) = to_post.next() {
             let is_last = Some(next) == last_higher;
-            let target = if is_last { result.take() } else { free.or_else(|| slots.next()) };
+            let target = if is_last {
+                result.take()
+            } else {
+                free.or_else(|| slots.next())
+            };
             overlap.receive(next, target.unwrap_or_default())?;
         }
     }

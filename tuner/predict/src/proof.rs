@@ -140,7 +140,8 @@ mod tests {
 
     /// A table of layouts with microseconds of the default, of the choice and of another one; 0 where it was not measured.
     fn table(times: &[(&str, [f64; 3])]) -> Table {
-        let setting = |value: &str| Implementation::Selected(Selection::Settings(vec![("a".to_owned(), value.to_owned())]));
+        let setting =
+            |value: &str| Implementation::Selected(Selection::Settings(vec![("a".to_owned(), value.to_owned())]));
         let all = [Implementation::Default, setting("choice"), setting("other")];
         let seen = times.iter().flat_map(|(at, times)| {
             let measured = all.iter().zip(times).filter(|(_, time)| **time > 0.0);
@@ -245,7 +246,10 @@ mod tests {
     fn a_loss_that_was_foretold_is_no_objection() {
         let times = [("2x1", FASTER), ("8x1", [10.0, 15.0, 15.0]), ("32x1", FASTER)];
         let foretold = [held_out("8x1", DEFAULT, [10.0, 14.0])];
-        assert_eq!(judge(&times, &foretold, "4x1"), confirmed_from(&["2x1", "8x1"], &["8x1"]));
+        assert_eq!(
+            judge(&times, &foretold, "4x1"),
+            confirmed_from(&["2x1", "8x1"], &["8x1"])
+        );
         let unforeseen = [held_out("8x1", DEFAULT, [10.0, 10.2])];
         assert!(matches!(
             why(judge(&times, &unforeseen, "4x1")),
@@ -263,7 +267,11 @@ mod tests {
         assert_eq!(with(FASTER), confirmed_from(&["4x1", "16x2"], &["16x2"]));
         // Where none of the layout's kind has a time of the choice, the others are heard.
         let good = [held_out("16x2", DEFAULT, [10.0, 5.0])];
-        let times = [("4x1", [10.0, 20.0, 15.0]), ("16x2", [10.0, 0.0, 15.0]), ("64x4", FASTER)];
+        let times = [
+            ("4x1", [10.0, 20.0, 15.0]),
+            ("16x2", [10.0, 0.0, 15.0]),
+            ("64x4", FASTER),
+        ];
         assert!(matches!(
             why(judge(&times, &good, "8x2")),
             Why::SlowerNearby { at, .. } if at == layout("4x1")
@@ -292,7 +300,10 @@ mod tests {
 
     #[test]
     fn another_number_of_ranks_needs_a_witness_of_its_kind() {
-        let trials = [held_out("8x1", CHOICE, [10.0, 5.0]), held_out("20x1", CHOICE, [10.0, 5.0])];
+        let trials = [
+            held_out("8x1", CHOICE, [10.0, 5.0]),
+            held_out("20x1", CHOICE, [10.0, 5.0]),
+        ];
         let times = [("4x1", FASTER), ("8x1", FASTER), ("32x1", FASTER)];
         assert!(matches!(
             why(judge(&times, &trials, "6x1")),

@@ -52,7 +52,9 @@ fn timed(implementations: &[Implementation], times: &Times, asked: &[Layout]) ->
     });
     let seen: Vec<(usize, Layout, u64, f64)> = seen.collect();
     let volumes: BTreeSet<u64> = times.keys().map(|(_, bytes, _)| *bytes).collect();
-    let asked = asked.iter().flat_map(|layout| volumes.iter().map(move |bytes| (*layout, *bytes)));
+    let asked = asked
+        .iter()
+        .flat_map(|layout| volumes.iter().map(move |bytes| (*layout, *bytes)));
     let asked: Vec<(Layout, u64)> = asked.collect();
     (Timed::of(rows, &seen, &asked), own)
 }

@@ -148,7 +148,8 @@ impl Split {
                 *held.entry(name).or_default() += usize::from(estimate.low <= seconds && seconds <= estimate.high);
             }
         }
-        let mut text = "\n Errors of predicted times    median   90 % below   within the interval of 95 %\n\n".to_owned();
+        let mut text =
+            "\n Errors of predicted times    median   90 % below   within the interval of 95 %\n\n".to_owned();
         for (name, mut errors) in errors {
             errors.sort_by(f64::total_cmp);
             let at = |share: f64| (errors[((errors.len() - 1) as f64 * share) as usize].exp() - 1.0) * 100.0;

@@ -198,7 +198,8 @@ impl Run<'_> {
         if let Some(after) = after {
             self.now[rank] = after;
             self.next[rank] += 1;
-            self.events.push(Reverse((order(after.seconds), Event::GoesOn { rank })));
+            self.events
+                .push(Reverse((order(after.seconds), Event::GoesOn { rank })));
         }
     }
 
@@ -283,7 +284,8 @@ impl Run<'_> {
         let is_shared = level == Level::Across || self.wire.has_ports;
         if is_shared && bytes > 0.0 {
             self.messages[message].moment = moment;
-            self.events.push(Reverse((order(moment.seconds), Event::Enters { message })));
+            self.events
+                .push(Reverse((order(moment.seconds), Event::Enters { message })));
         } else {
             self.arrive(message, moment.and(BYTES.of(level), bytes, self.prices));
         }
@@ -323,9 +325,9 @@ impl Run<'_> {
 
     fn know_endings(&mut self) {
         let endings = self.links.endings().into_iter();
-        self.events.extend(endings.map(|Ending { flow, version, seconds }| {
-            Reverse((order(seconds), Event::Leaves { flow, version }))
-        }));
+        self.events.extend(
+            endings.map(|Ending { flow, version, seconds }| Reverse((order(seconds), Event::Leaves { flow, version }))),
+        );
     }
 
     /// Wakes whoever waits for a message.

@@ -209,7 +209,11 @@ mod tests {
         let row = registry::find("bcast.binomial").unwrap();
         let of = |text: &str| (0, layout(text), 1024, 1e-5);
         let timed = Timed::of(vec![(row, Vec::new())], &[of("100x1"), of("200x1")], &[]);
-        let ranks: Vec<usize> = timed.asked(&[of("100x1"), of("200x1")]).iter().map(|asked| asked.steps.len()).collect();
+        let ranks: Vec<usize> = timed
+            .asked(&[of("100x1"), of("200x1")])
+            .iter()
+            .map(|asked| asked.steps.len())
+            .collect();
         assert_eq!(ranks, [100]);
     }
 }

@@ -34,7 +34,10 @@ fn messages_one_after_the_other_add_up() {
         receive(1),
     ];
     let found = path(&steps, &nodes, EAGER, &USUAL).unwrap();
-    assert_eq!(counts(&found, [OVERHEAD, LATENCY.across, LATENCY.within]), [4.0, 1.0, 1.0]);
+    assert_eq!(
+        counts(&found, [OVERHEAD, LATENCY.across, LATENCY.within]),
+        [4.0, 1.0, 1.0]
+    );
     let bytes = counts(&found, [BYTES.across, BYTES.within, COMBINED]);
     assert!(
         bytes.iter().zip([50.0, 100.0, 100.0]).all(|(a, b)| near(*a, b)),
@@ -86,10 +89,7 @@ fn a_message_that_is_not_eager_waits_for_its_receiver_and_its_sender_for_it() {
     ];
     let nodes = Nodes::each_alone(4);
     let at = |eager_bytes: usize| {
-        let wire = Wire {
-            eager_bytes,
-            ..EAGER
-        };
+        let wire = Wire { eager_bytes, ..EAGER };
         path(&steps, &nodes, wire, &USUAL).unwrap()
     };
     let (eager, rendezvous) = (at(4096), at(4095));
