@@ -151,6 +151,6 @@ mod tests {
     fn the_example_of_the_documentation() {
         let children = |rank| -> Vec<_> { Grouping::new(rank, 4, 11, 3).children().collect() };
         assert_eq!(children(4), [3..4, 5..6, 0..3, 6..9, 9..11]);
-        assert_eq!(children(9), [10..11]);
+        assert_eq!(children(6), [7..8, 8..9]);
     }
 }
