@@ -5,6 +5,7 @@
 
 mod binary;
 pub mod circulant;
+mod grouping;
 mod halving;
 mod ring_order;
 mod splitting;
@@ -14,6 +15,7 @@ use std::ops::Range;
 
 pub use binary::{binary_children, binary_drain, binary_fill, binary_parent, binary_rate};
 pub use circulant::Circulant;
+pub use grouping::{Grouping, largest_group};
 pub use halving::Halving;
 pub use ring_order::{blocks_downward, blocks_upward};
 pub use splitting::{Splitting, splitting_rounds};

@@ -3,6 +3,7 @@
 mod binary;
 pub(crate) mod binomial;
 mod direct;
+mod k_nomial;
 mod lanes;
 pub(crate) mod linear;
 mod pipelined_chain;
@@ -12,4 +13,4 @@ mod shared_memory;
 mod two_level;
 mod two_tree;
 
-crate::registry::rows!(reduce: binary, binomial, direct, lanes, linear, pipelined_chain, rabenseifner, ring, shared_memory, two_level, two_tree);
+crate::registry::rows!(reduce: binary, binomial, direct, k_nomial, lanes, linear, pipelined_chain, rabenseifner, ring, shared_memory, two_level, two_tree);

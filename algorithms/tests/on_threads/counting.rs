@@ -92,7 +92,7 @@ fn cost_functions_are_exact_for_every_root() {
 
 /// Rows that combine one message while another one comes in, or whose longest chain of combinations is not that of
 /// messages, or that tell lengths meanwhile.
-const OVERLAPPING: [&str; 16] = [
+const OVERLAPPING: [&str; 17] = [
     "allreduce.direct",
     "allreduce.linear",
     "bcast.two_tree",
@@ -101,6 +101,7 @@ const OVERLAPPING: [&str; 16] = [
     "gatherv.binomial",
     "reduce.binary",
     "reduce.direct",
+    "reduce.k_nomial",
     "reduce.linear",
     "reduce.pipelined_chain",
     "reduce.two_tree",

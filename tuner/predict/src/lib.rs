@@ -4,7 +4,7 @@
 //! choice, and its status: a prediction is deployed only where a layout that was held out confirmed it, and the default stays elsewhere. The
 //! layout to measure next is the one whose decisions are least certain. It never measures, and knows no library.
 //!
-//! Entry: [`predict`], [`next_layout`].
+//! Entry: [`predict`], [`next_layout`]; [`Measured`] for several predictions from the same times.
 
 mod between;
 mod candidates;
@@ -30,6 +30,7 @@ pub use observation::{BadObservation, Call, Implementation, Observation};
 use kilter_model::layout::Layout;
 
 use predictor::Predictor;
+use table::Table;
 
 /// Rules of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,12 +67,33 @@ impl Rules {
 
 /// Choices for `layouts`, measured ones among them or not, for every call that was observed anywhere and whose default was.
 pub fn predict(observations: &[Observation], layouts: &[Layout], rules: &Rules) -> Result<Map, BadObservation> {
-    let predictors = Predictor::all(observations, rules)?;
-    let cells = layouts
-        .iter()
-        .flat_map(|layout| predictors.iter().flat_map(|predictor| predictor.cells(*layout)));
-    Ok(Map {
-        models: predictors.iter().map(Predictor::chosen).collect(),
-        cells: cells.collect(),
-    })
+    Ok(Measured::of(observations, layouts)?.predict(rules))
+}
+
+/// Observations, and what predictions by any rules from them have in common: schedules, which take longest to go through.
+pub struct Measured {
+    tables: Vec<Table>,
+    layouts: Vec<Layout>,
+}
+
+impl Measured {
+    /// Observations for choices on `layouts`.
+    pub fn of(observations: &[Observation], layouts: &[Layout]) -> Result<Measured, BadObservation> {
+        Ok(Measured {
+            tables: Table::all(observations, layouts)?,
+            layouts: layouts.to_vec(),
+        })
+    }
+
+    /// As [`predict`] by some rules.
+    #[must_use]
+    pub fn predict(&self, rules: &Rules) -> Map {
+        let predictors = Predictor::all(&self.tables, rules);
+        let layouts = self.layouts.iter();
+        let cells = layouts.flat_map(|layout| predictors.iter().flat_map(|predictor| predictor.cells(*layout)));
+        Map {
+            cells: cells.collect(),
+            models: predictors.iter().map(Predictor::chosen).collect(),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use kilter_model::layout::Layout;
 
 use crate::predictor::Predictor;
+use crate::table::Table;
 use crate::{BadObservation, Observation, Rules};
 
 /// A layout to measure.
@@ -41,7 +42,7 @@ pub fn next_layout(
             regret: f64::INFINITY,
         }));
     }
-    let predictors = Predictor::all(observations, rules)?;
+    let predictors = Predictor::all(&Table::all(observations, &open)?, rules);
     let regret = |layout: Layout| {
         let cells: Vec<f64> = predictors
             .iter()

@@ -6,9 +6,7 @@ use crate::decide::{Decision, decide};
 use crate::held_out::{self, Tried};
 use crate::models::{Fitted, Guess, Kind};
 use crate::table::Table;
-use crate::{
-    BadObservation, Call, Cell, Chosen, Estimate, Implementation, Observation, Rules, Status, Why, candidates, proof,
-};
+use crate::{Call, Cell, Chosen, Estimate, Implementation, Rules, Status, Why, candidates, proof};
 
 /// 95 % of a normal distribution lie within so many deviations.
 const DEVIATIONS: f64 = 1.96;
@@ -22,22 +20,19 @@ pub(crate) struct Predictor {
 
 impl Predictor {
     /// A predictor of each collective whose default was measured, with the model that loses least for it.
-    pub(crate) fn all(observations: &[Observation], rules: &Rules) -> Result<Vec<Predictor>, BadObservation> {
+    pub(crate) fn all(tables: &[Table], rules: &Rules) -> Vec<Predictor> {
         let models = rules.model.as_ref().map_or(Kind::ALL, std::slice::from_ref);
-        let tables = Table::all(observations)?.into_iter();
-        let of = |table: Table| {
-            let tried = held_out::best(&table, models, rules.floor)?;
+        let of = |table: &Table| {
+            let tried = held_out::best(table, models, rules.floor)?;
             Some(Predictor {
                 rules: *rules,
-                fitted: tried.model.fit(&table),
+                fitted: tried.model.fit(table),
                 tried,
-                table,
+                table: table.clone(),
             })
         };
-        Ok(tables
-            .filter(|table| table.default().is_some())
-            .filter_map(of)
-            .collect())
+        let compared = tables.iter().filter(|table| table.default().is_some());
+        compared.filter_map(of).collect()
     }
 
     pub(crate) fn chosen(&self) -> Chosen {

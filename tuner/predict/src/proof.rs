@@ -157,7 +157,7 @@ mod tests {
             })
         });
         let seen: Vec<Observation> = seen.collect();
-        Table::all(&seen).unwrap().remove(0)
+        Table::all(&seen, &[]).unwrap().remove(0)
     }
 
     /// A layout that was held out: what was chosen for it, and microseconds that were predicted of the default and of the choice.

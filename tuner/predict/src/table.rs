@@ -40,7 +40,7 @@ pub(crate) struct Table {
 type Times = BTreeMap<(Layout, u64, usize), Point>;
 
 /// The rows of the registry among implementations with their critical paths, and which of them each implementation is.
-fn timed(implementations: &[Implementation], times: &Times) -> (Timed, Vec<Option<usize>>) {
+fn timed(implementations: &[Implementation], times: &Times, asked: &[Layout]) -> (Timed, Vec<Option<usize>>) {
     let mut rows = Vec::new();
     let own = implementations.iter().map(|implementation| {
         rows.push(own_row(implementation)?);
@@ -51,20 +51,25 @@ fn timed(implementations: &[Implementation], times: &Times) -> (Timed, Vec<Optio
         Some((own[*implementation]?, *layout, *bytes, point.log.exp()))
     });
     let seen: Vec<(usize, Layout, u64, f64)> = seen.collect();
-    (Timed::of(rows, &seen), own)
+    let volumes: BTreeSet<u64> = times.keys().map(|(_, bytes, _)| *bytes).collect();
+    let asked = asked
+        .iter()
+        .flat_map(|layout| volumes.iter().map(move |bytes| (*layout, *bytes)));
+    let asked: Vec<(Layout, u64)> = asked.collect();
+    (Timed::of(rows, &seen, &asked), own)
 }
 
 impl Table {
-    /// Tables of all observations, a collective each.
-    pub(crate) fn all(observations: &[Observation]) -> Result<Vec<Table>, BadObservation> {
+    /// Tables of all observations, a collective each, for predictions of `asked` layouts.
+    pub(crate) fn all(observations: &[Observation], asked: &[Layout]) -> Result<Vec<Table>, BadObservation> {
         let collectives: BTreeSet<Collective> = observations.iter().map(|seen| seen.call.collective).collect();
         collectives
             .into_iter()
-            .map(|collective| Table::of(observations, collective))
+            .map(|collective| Table::of(observations, collective, asked))
             .collect()
     }
 
-    fn of(observations: &[Observation], collective: Collective) -> Result<Table, BadObservation> {
+    fn of(observations: &[Observation], collective: Collective, asked: &[Layout]) -> Result<Table, BadObservation> {
         let own = || observations.iter().filter(|seen| seen.call.collective == collective);
         let names: BTreeSet<&Implementation> = own().map(|seen| &seen.implementation).collect();
         let implementations: Vec<Implementation> = names.into_iter().cloned().collect();
@@ -108,7 +113,7 @@ impl Table {
         }
         let places: BTreeSet<(Layout, u64)> = times.keys().map(|(layout, bytes, _)| (*layout, *bytes)).collect();
         let terms = Arc::new(Terms::of(collective, &implementations, &places));
-        let (timed, rows) = timed(&implementations, &times);
+        let (timed, rows) = timed(&implementations, &times, asked);
         Ok(Table {
             collective,
             implementations,

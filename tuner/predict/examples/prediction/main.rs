@@ -2,6 +2,9 @@
 //!
 //! `prediction TIMES ASKED CELLS`: a table of times as `scripts/benchmark-prediction measure` writes it, layouts that are always predicted, and the
 //! file for a line for each cell. Prints a summary.
+//!
+//! `prediction TIMES ASKED CELLS HELD_OUT`: the same for the layouts and calls of a table that no model was developed on. The layouts that are
+//! given are those which Kilter chooses in the first table.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,24 +29,44 @@ const KNOWN: usize = 4;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [table, asked, cells] = &arguments[..] else {
-        eprintln!("usage: prediction TIMES ASKED CELLS");
-        std::process::exit(2);
+    let (table, asked, cells, held_out) = match &arguments[..] {
+        [table, asked, cells] => (table, asked, cells, None),
+        [table, asked, cells, held_out] => (table, asked, cells, Some(held_out)),
+        _ => {
+            eprintln!("usage: prediction TIMES ASKED CELLS [HELD_OUT]");
+            std::process::exit(2);
+        }
     };
-    let all = times::read(&std::fs::read_to_string(table).unwrap());
+    let read = |table: &String| times::read(&std::fs::read_to_string(table).unwrap());
+    let all = read(table);
     let always = parse_list(asked).unwrap();
     let layouts: BTreeSet<Layout> = all.iter().map(|seen| seen.layout).collect();
     let layouts: Vec<Layout> = layouts.into_iter().collect();
     let free = without(&layouts, &always);
-    let truth = Truth::of(&all);
-
     let known = measured_first(&all, &free, KNOWN);
+    if let Some(held_out) = held_out {
+        let (text, lines) = test(&all, &read(held_out), &known, &layouts);
+        std::fs::write(cells, lines).unwrap();
+        print!("{text}");
+        return;
+    }
+    let truth = Truth::of(&all);
     let asked = without(&layouts, &known);
     let split = Split::of(&all, &known, &asked);
     std::fs::write(cells, split.lines(&truth)).unwrap();
     print!("{}", split.summary(&truth, &known, &asked));
     every_choice(&all, &truth, &layouts, &free);
     one_after_the_other(&all, &truth, &layouts);
+}
+
+/// A summary and the cells of layouts that the first table has not, for calls of both: with times of both on the known layouts.
+fn test(developed: &[Observation], held_out: &[Observation], known: &[Layout], seen: &[Layout]) -> (String, String) {
+    let tested: BTreeSet<Layout> = held_out.iter().map(|seen| seen.layout).collect();
+    let tested = without(&tested.into_iter().collect::<Vec<_>>(), seen);
+    let all = [of_layouts(developed, known), held_out.to_vec()].concat();
+    let truth = Truth::of(&all);
+    let split = Split::of(&all, known, &tested);
+    (split.summary(&truth, known, &tested), split.lines(&truth))
 }
 
 fn without(layouts: &[Layout], others: &[Layout]) -> Vec<Layout> {

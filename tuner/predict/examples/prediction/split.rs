@@ -1,11 +1,11 @@
 //! A part of the layouts given, the others predicted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use kilter_algorithms::Collective;
 use kilter_model::layout::Layout;
-use kilter_predict::{Cell, Implementation, Kind, Map, Observation, Rules, Status, Why, predict};
+use kilter_predict::{Call, Cell, Implementation, Kind, Map, Measured, Observation, Rules, Status, Why};
 
 use crate::FLOOR;
 use crate::truth::{Score, Truth};
@@ -31,7 +31,8 @@ pub(crate) struct Split {
 impl Split {
     pub(crate) fn of(all: &[Observation], known: &[Layout], asked: &[Layout]) -> Split {
         let given = of_layouts(all, known);
-        let with = |rules: Rules| predict(&given, asked, &rules).unwrap();
+        let measured = Measured::of(&given, asked).unwrap();
+        let with = |rules: Rules| measured.predict(&rules);
         let rules = Rules {
             floor: FLOOR,
             ..Rules::default()
@@ -89,6 +90,8 @@ impl Split {
         for collective in collectives {
             text += &self.part(truth, collective.name(), |cell| cell.call.collective == collective);
         }
+        text += &self.by_layout_and_collective(truth);
+        text += &self.errors_of_times(truth);
         text += "\n Models, by mean regret where known layouts are held out:\n\n";
         for chosen in &self.predicted.models {
             let regrets = chosen.regrets.iter().map(|(kind, regret)| {
@@ -106,6 +109,52 @@ impl Split {
                 chosen.model.name()
             )
             .unwrap();
+        }
+        text
+    }
+
+    /// Cells that lose more than the floor, of all: a table of layouts by calls.
+    fn by_layout_and_collective(&self, truth: &Truth<'_>) -> String {
+        let cells = &self.predicted.cells;
+        let calls: BTreeSet<Call> = cells.iter().map(|cell| cell.call).collect();
+        let layouts: BTreeSet<Layout> = cells.iter().map(|cell| cell.layout).collect();
+        let mut text = "\n Time over the optimum, in percent, where it is more than the floor:\n\n".to_owned();
+        let heads = layouts.iter().map(|layout| format!("{:>6}", layout.to_string()));
+        writeln!(text, " {:20} {}", "", heads.collect::<String>()).unwrap();
+        for call in calls {
+            let over = layouts.iter().map(|layout| {
+                let cell = self.predicted.get(*layout, call);
+                let over = cell.map_or(0.0, |cell| truth.ratio(*layout, call, &cell.choice) - 1.0);
+                let over = (over > FLOOR).then(|| format!("{:.1}", over * 100.0));
+                format!("{:>6}", over.unwrap_or_else(|| ".".to_owned()))
+            });
+            writeln!(text, " {:20} {}", call.to_string(), over.collect::<String>()).unwrap();
+        }
+        text
+    }
+
+    /// Errors of predicted times by collective, and how many of the times lie in their intervals.
+    fn errors_of_times(&self, truth: &Truth<'_>) -> String {
+        let mut errors: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut held: BTreeMap<&str, usize> = BTreeMap::new();
+        for cell in &self.predicted.cells {
+            let name = cell.call.collective.name();
+            for estimate in &cell.candidates {
+                let Some(seconds) = truth.seconds(cell.layout, cell.call, &estimate.implementation) else {
+                    continue;
+                };
+                let error = (estimate.seconds / seconds).ln().abs();
+                errors.entry(name).or_default().push(error);
+                *held.entry(name).or_default() += usize::from(estimate.low <= seconds && seconds <= estimate.high);
+            }
+        }
+        let mut text =
+            "\n Errors of predicted times    median   90 % below   within the interval of 95 %\n\n".to_owned();
+        for (name, mut errors) in errors {
+            errors.sort_by(f64::total_cmp);
+            let at = |share: f64| (errors[((errors.len() - 1) as f64 * share) as usize].exp() - 1.0) * 100.0;
+            let share = held[name] as f64 / errors.len() as f64 * 100.0;
+            writeln!(text, " {name:26} {:6.1} % {:10.1} % {share:14.1} %", at(0.5), at(0.9)).unwrap();
         }
         text
     }

@@ -11,7 +11,7 @@ use kilter_model::layout::Layout;
 use super::{Fitted, Guess};
 use crate::kriging::{Place, Residuals};
 use crate::least_squares;
-use crate::schedules::{Counts, KINDS, Timed};
+use crate::schedules::{Counts, KINDS, Timed, terms};
 use crate::table::Table;
 
 /// Weight of other volumes where a row is looked for that is like an implementation at one volume.
@@ -46,11 +46,6 @@ struct Fit {
     /// Deviation beside that of the residuals.
     deviation: f64,
     residuals: Residuals,
-}
-
-/// A constant for each call, and the kinds of counts.
-fn terms(counts: &Counts) -> Vec<f64> {
-    [&[1.0], &counts[..]].concat()
 }
 
 /// Prices that explain the times of all rows best.

@@ -1,34 +1,51 @@
 //! The critical path of a schedule: counts of what takes time on the way to the rank that ends last.
 //!
-//! Prices are those of LogGP (Alexandrov et al., JPDC 44(1), 1997, doi:10.1006/jpdc.1997.1346) on two levels. A message costs its sender and its
-//! receiver an overhead, and is under way for a latency. Bytes between nodes pass the link of either node one message after the other, whichever
-//! of its ranks they belong to; bytes on a node pass a port of either rank. Senders do not wait for receivers.
+//! Prices are those of LogGP (Alexandrov et al., JPDC 44(1), 1997, doi:10.1006/jpdc.1997.1346) on two levels, with the protocols of MPI libraries. A
+//! short message is *eager*: it costs its sender and its receiver an overhead, and leaves at once. A longer one waits until its receive is posted
+//! (*rendezvous*), for which its sender shakes hands, and its sender waits until it has arrived. Either is under way for a latency. Its bytes then pass
+//! the links of both nodes, or ports of both ranks where they are on one node; messages that pass a link at the same time share it evenly.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use kilter_algorithms::Nodes;
 
+use super::links::{Ending, Links};
 use super::recorder::Step;
 
 /// Kinds of what takes time.
-pub(crate) const KINDS: usize = 6;
+pub(crate) const KINDS: usize = 8;
 
 const OVERHEAD: usize = 0;
-const LATENCY: Level = Level { across: 1, within: 2 };
-const BYTES: Level = Level { across: 3, within: 4 };
-const COMBINED: usize = 5;
+const HANDSHAKE: usize = 1;
+const LATENCY: ByLevel = ByLevel { across: 2, within: 3 };
+const BYTES: ByLevel = ByLevel { across: 4, within: 5 };
+/// Bytes between nodes while the link carries others the other way.
+const BOTH_WAYS: usize = 6;
+const COMBINED: usize = 7;
 
-/// Indices of a kind between nodes and on a node.
+/// Where a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// From node to node.
+    Across,
+    /// On a node.
+    Within,
+}
+
+/// Indices of a kind by level.
 #[derive(Clone, Copy)]
-struct Level {
+struct ByLevel {
     across: usize,
     within: usize,
 }
 
-impl Level {
-    fn of(self, is_across: bool) -> usize {
-        if is_across { self.across } else { self.within }
+impl ByLevel {
+    fn of(self, level: Level) -> usize {
+        match level {
+            Level::Across => self.across,
+            Level::Within => self.within,
+        }
     }
 }
 
@@ -36,7 +53,16 @@ impl Level {
 pub(crate) type Counts = [f64; KINDS];
 
 /// Prices of a usual network: the order of events hardly depends on them.
-pub(crate) const USUAL: Counts = [4e-7, 1.5e-6, 4e-7, 2e-10, 1e-10, 1e-10];
+pub(crate) const USUAL: Counts = [4e-7, 4e-7, 1.5e-6, 4e-7, 2e-10, 1e-10, 1e-11, 1e-10];
+
+/// How messages are carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wire {
+    /// Messages of at most so many bytes are eager.
+    pub(super) eager_bytes: usize,
+    /// True if messages on a node share ports of their ranks. Otherwise they are in nobody's way.
+    pub(super) has_ports: bool,
+}
 
 /// A time, and what it is made of.
 #[derive(Debug, Clone, Copy)]
@@ -62,48 +88,86 @@ impl Moment {
     }
 }
 
-/// A moment in the order of time; seconds are neither negative nor infinite, whose bits have that order.
-fn order(moment: &Moment) -> u64 {
-    moment.seconds.to_bits()
+/// Seconds in the order of time; they are neither negative nor infinite, and the bits of such have that order.
+fn order(seconds: f64) -> u64 {
+    seconds.to_bits()
+}
+
+/// Events of one time happen in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A flow has passed its links, if nothing has changed that since.
+    Leaves { flow: usize, version: u32 },
+    /// A message comes to its links.
+    Enters { message: usize },
+    /// A rank takes its next step.
+    GoesOn { rank: usize },
+}
+
+struct Message {
+    from: usize,
+    to: usize,
+    /// Of those between these two.
+    number: usize,
+    bytes: f64,
+    level: Level,
+    is_eager: bool,
+    /// When its sender handed it over, then when it comes to its links.
+    moment: Moment,
+    arrival: Option<Moment>,
+}
+
+/// Messages from one rank to another, and receives of them, in order.
+#[derive(Default)]
+struct Channel {
+    sent: Vec<usize>,
+    posted: Vec<Moment>,
 }
 
 /// Ranks, links and messages under way.
 struct Run<'a> {
     steps: &'a [Vec<Step>],
     nodes: &'a Nodes,
+    wire: Wire,
     prices: &'a Counts,
     now: Vec<Moment>,
     /// The next step of each rank.
     next: Vec<usize>,
-    /// Ends of links: of nodes, then of ranks; out of them and into them.
-    out: Vec<Moment>,
-    into: Vec<Moment>,
-    /// Arrivals by receiver and sender.
-    arrivals: Vec<BTreeMap<usize, Vec<Moment>>>,
-    /// Ranks that go on, the earliest first.
-    ready: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The message that each rank waits for.
-    awaited: Vec<Option<(usize, usize)>>,
+    messages: Vec<Message>,
+    /// By receiver and sender.
+    channels: Vec<BTreeMap<usize, Channel>>,
+    links: Links,
+    /// The message of each flow.
+    flows: Vec<usize>,
+    events: BinaryHeap<Reverse<(u64, Event)>>,
+    /// The message that each rank waits for: sender, receiver and number.
+    awaited: Vec<Option<(usize, usize, usize)>>,
 }
 
 /// Counts on the critical path at `prices`; `None` if ranks wait for ever.
-pub(super) fn path(steps: &[Vec<Step>], nodes: &Nodes, prices: &Counts) -> Option<Counts> {
+pub(super) fn path(steps: &[Vec<Step>], nodes: &Nodes, wire: Wire, prices: &Counts) -> Option<Counts> {
     let ranks = steps.len();
-    let ends = nodes.count() + ranks;
     let mut run = Run {
         steps,
         nodes,
+        wire,
         prices,
         now: vec![Moment::START; ranks],
         next: vec![0; ranks],
-        out: vec![Moment::START; ends],
-        into: vec![Moment::START; ends],
-        arrivals: vec![BTreeMap::new(); ranks],
-        ready: (0..ranks).map(|rank| Reverse((0, rank))).collect(),
+        messages: Vec::new(),
+        channels: (0..ranks).map(|_| BTreeMap::new()).collect(),
+        links: Links::of(nodes.count() + ranks),
+        flows: Vec::new(),
+        events: (0..ranks).map(|rank| Reverse((0, Event::GoesOn { rank }))).collect(),
         awaited: vec![None; ranks],
     };
-    while let Some(Reverse((_, rank))) = run.ready.pop() {
-        run.go_on(rank);
+    while let Some(Reverse((at, event))) = run.events.pop() {
+        let seconds = f64::from_bits(at);
+        match event {
+            Event::GoesOn { rank } => run.go_on(rank),
+            Event::Enters { message } => run.enter(message, seconds),
+            Event::Leaves { flow, version } => run.leave(Ending { flow, version, seconds }),
+        }
     }
     let is_done = run
         .steps
@@ -115,93 +179,170 @@ pub(super) fn path(steps: &[Vec<Step>], nodes: &Nodes, prices: &Counts) -> Optio
 }
 
 impl Run<'_> {
-    /// One step of a rank.
+    /// One step of a rank, unless it has to wait for a message.
     fn go_on(&mut self, rank: usize) {
         let Some(step) = self.steps[rank].get(self.next[rank]) else {
             return;
         };
-        match *step {
-            Step::Send { to, bytes } => self.send(rank, to, bytes as f64),
-            Step::Combine { bytes } => self.now[rank] = self.now[rank].and(COMBINED, bytes as f64, self.prices),
-            Step::Receive { from, number } => {
-                let arrived = self.arrivals[rank].get(&from).and_then(|all| all.get(number)).copied();
-                let Some(arrival) = arrived else {
-                    self.awaited[rank] = Some((from, number));
-                    return;
-                };
-                self.now[rank] = self.now[rank].or_later(arrival).and(OVERHEAD, 1.0, self.prices);
+        let now = self.now[rank];
+        let after = match *step {
+            Step::Send { to, bytes } => Some(self.send(rank, to, bytes)),
+            Step::Sent { to, number } => self.sent(rank, to, number),
+            Step::Post { from, number } => {
+                self.post(from, rank, number);
+                Some(now)
             }
+            Step::Receive { from, number } => self.receive(from, rank, number),
+            Step::Combine { bytes } => Some(now.and(COMBINED, bytes as f64, self.prices)),
+        };
+        if let Some(after) = after {
+            self.now[rank] = after;
+            self.next[rank] += 1;
+            self.events
+                .push(Reverse((order(after.seconds), Event::GoesOn { rank })));
         }
-        self.next[rank] += 1;
-        self.ready.push(Reverse((order(&self.now[rank]), rank)));
     }
 
-    fn send(&mut self, from: usize, to: usize, bytes: f64) {
-        let [source, target] = [from, to].map(|rank| self.nodes.node_of(rank));
-        let is_across = source != target;
-        let [source, target] = if is_across {
-            [source, target]
-        } else {
-            [from, to].map(|rank| self.nodes.count() + rank)
+    fn channel(&mut self, from: usize, to: usize) -> &mut Channel {
+        self.channels[to].entry(from).or_default()
+    }
+
+    fn send(&mut self, from: usize, to: usize, bytes: usize) -> Moment {
+        let is_eager = bytes <= self.wire.eager_bytes;
+        let cost = if is_eager { OVERHEAD } else { HANDSHAKE };
+        let moment = self.now[from].and(cost, 1.0, self.prices);
+        let is_across = self.nodes.node_of(from) != self.nodes.node_of(to);
+        let message = self.messages.len();
+        let channel = self.channel(from, to);
+        let number = channel.sent.len();
+        channel.sent.push(message);
+        let posted = channel.posted.get(number).copied();
+        self.messages.push(Message {
+            from,
+            to,
+            number,
+            bytes: bytes as f64,
+            level: if is_across { Level::Across } else { Level::Within },
+            is_eager,
+            moment,
+            arrival: None,
+        });
+        if is_eager {
+            self.start(message, moment);
+        } else if let Some(posted) = posted {
+            self.start(message, moment.or_later(posted));
+        }
+        moment
+    }
+
+    /// When the sender of a message may go on; `None` if it has to wait.
+    fn sent(&mut self, from: usize, to: usize, number: usize) -> Option<Moment> {
+        let message = self.channel(from, to).sent[number];
+        let Message { is_eager, arrival, .. } = self.messages[message];
+        if is_eager {
+            return Some(self.now[from]);
+        }
+        if arrival.is_none() {
+            self.awaited[from] = Some((from, to, number));
+        }
+        arrival.map(|arrival| self.now[from].or_later(arrival))
+    }
+
+    fn post(&mut self, from: usize, to: usize, number: usize) {
+        let now = self.now[to];
+        let channel = self.channel(from, to);
+        channel.posted.push(now);
+        let Some(message) = channel.sent.get(number).copied() else {
+            return;
         };
-        let prices = self.prices;
-        self.now[from] = self.now[from].and(OVERHEAD, 1.0, prices);
-        let start = self.now[from].or_later(self.out[source]);
-        self.out[source] = start.and(BYTES.of(is_across), bytes, prices);
-        let begin = start
-            .and(LATENCY.of(is_across), 1.0, prices)
-            .or_later(self.into[target]);
-        let arrival = begin.and(BYTES.of(is_across), bytes, prices);
-        self.into[target] = arrival;
-        let all = self.arrivals[to].entry(from).or_default();
-        all.push(arrival);
-        if self.awaited[to] == Some((from, all.len() - 1)) {
-            self.awaited[to] = None;
-            self.ready.push(Reverse((order(&self.now[to]), to)));
+        let Message { is_eager, moment, .. } = self.messages[message];
+        if !is_eager {
+            self.start(message, moment.or_later(now));
+        }
+    }
+
+    /// When the receiver of a message has it; `None` if it has to wait.
+    fn receive(&mut self, from: usize, to: usize, number: usize) -> Option<Moment> {
+        let sent = self.channel(from, to).sent.get(number).copied();
+        let arrived = sent.and_then(|message| Some((self.messages[message].is_eager, self.messages[message].arrival?)));
+        let Some((is_eager, arrival)) = arrived else {
+            self.awaited[to] = Some((from, to, number));
+            return None;
+        };
+        let now = self.now[to].or_later(arrival);
+        Some(if is_eager {
+            now.and(OVERHEAD, 1.0, self.prices)
+        } else {
+            now
+        })
+    }
+
+    /// A message leaves at a moment: it is under way, and then comes to its links.
+    fn start(&mut self, message: usize, moment: Moment) {
+        let Message { level, bytes, .. } = self.messages[message];
+        let moment = moment.and(LATENCY.of(level), 1.0, self.prices);
+        let is_shared = level == Level::Across || self.wire.has_ports;
+        if is_shared && bytes > 0.0 {
+            self.messages[message].moment = moment;
+            self.events
+                .push(Reverse((order(moment.seconds), Event::Enters { message })));
+        } else {
+            self.arrive(message, moment.and(BYTES.of(level), bytes, self.prices));
+        }
+    }
+
+    fn enter(&mut self, message: usize, seconds: f64) {
+        let Message {
+            from, to, bytes, level, ..
+        } = self.messages[message];
+        // Ends of links are nodes, then ranks.
+        let [source, target] = [from, to].map(|rank| match level {
+            Level::Across => self.nodes.node_of(rank),
+            Level::Within => self.nodes.count() + rank,
+        });
+        self.flows.push(message);
+        self.links
+            .enter(source, target, bytes * self.prices[BYTES.of(level)], seconds);
+        self.know_endings();
+    }
+
+    fn leave(&mut self, ending: Ending) {
+        if !self.links.is_last(ending) {
+            return;
+        }
+        let (took, against) = self.links.leave(ending.flow, ending.seconds);
+        self.know_endings();
+        let message = self.flows[ending.flow];
+        let Message { level, mut moment, .. } = self.messages[message];
+        let price = self.prices[BYTES.of(level)];
+        moment.seconds = ending.seconds;
+        moment.counts[BYTES.of(level)] += took / price;
+        if level == Level::Across {
+            moment.counts[BOTH_WAYS] += against / price;
+        }
+        self.arrive(message, moment);
+    }
+
+    fn know_endings(&mut self) {
+        let endings = self.links.endings().into_iter();
+        self.events.extend(
+            endings.map(|Ending { flow, version, seconds }| Reverse((order(seconds), Event::Leaves { flow, version }))),
+        );
+    }
+
+    /// Wakes whoever waits for a message.
+    fn arrive(&mut self, message: usize, arrival: Moment) {
+        self.messages[message].arrival = Some(arrival);
+        let Message { from, to, number, .. } = self.messages[message];
+        for rank in [from, to] {
+            if self.awaited[rank] == Some((from, to, number)) {
+                self.awaited[rank] = None;
+                let at = self.now[rank].or_later(arrival).seconds;
+                self.events.push(Reverse((order(at), Event::GoesOn { rank })));
+            }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SEND: fn(usize, usize) -> Step = |to, bytes| Step::Send { to, bytes };
-    const RECEIVE: fn(usize, usize) -> Step = |from, number| Step::Receive { from, number };
-
-    #[test]
-    fn messages_one_after_the_other_add_up() {
-        // 0 and 1 share a node.
-        let nodes = Nodes::new(&[0, 0, 1]);
-        let steps = [
-            vec![SEND(1, 100)],
-            vec![RECEIVE(0, 0), Step::Combine { bytes: 100 }, SEND(2, 50)],
-            vec![RECEIVE(1, 0)],
-        ];
-        assert_eq!(
-            path(&steps, &nodes, &USUAL).unwrap(),
-            [4.0, 1.0, 1.0, 50.0, 100.0, 100.0]
-        );
-    }
-
-    #[test]
-    fn ranks_of_a_node_share_its_link() {
-        let bytes = 1 << 20;
-        let steps = [
-            vec![SEND(2, bytes)],
-            vec![SEND(3, bytes)],
-            vec![RECEIVE(0, 0)],
-            vec![RECEIVE(1, 0)],
-        ];
-        let sent = |names: [usize; 4]| path(&steps, &Nodes::new(&names), &USUAL).unwrap()[BYTES.across];
-        assert_eq!(sent([0, 0, 1, 1]), 2.0 * bytes as f64);
-        assert_eq!(sent([0, 0, 1, 2]), 2.0 * bytes as f64, "the link of the senders");
-        assert_eq!(sent([0, 1, 2, 3]), bytes as f64);
-    }
-
-    #[test]
-    fn ranks_that_wait_for_each_other_have_no_path() {
-        let steps = [vec![RECEIVE(1, 0), SEND(1, 8)], vec![RECEIVE(0, 0), SEND(0, 8)]];
-        assert_eq!(path(&steps, &Nodes::each_alone(2), &USUAL), None);
-    }
-}
+mod tests;

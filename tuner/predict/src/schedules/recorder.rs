@@ -11,13 +11,17 @@ use kilter_algorithms::{Algorithm, Arguments, Nodes, Shape, Transport, Transport
 pub(super) enum Step {
     /// Hands a message over.
     Send { to: usize, bytes: usize },
-    /// Waits for the message of this number from a rank, the first one being 0.
+    /// Waits until the message of this number to a rank may be forgotten, the first one being 0.
+    Sent { to: usize, number: usize },
+    /// Posts the receive of the message of this number from a rank.
+    Post { from: usize, number: usize },
+    /// Waits for the message of this number from a rank.
     Receive { from: usize, number: usize },
     /// Combines data.
     Combine { bytes: usize },
 }
 
-/// Schedules of more steps are not recorded: their times would take seconds to find.
+/// Schedules of more messages at either end, and combinations, are not recorded: their times would take seconds to find.
 const MOST_STEPS: usize = 60_000;
 
 /// Steps of all ranks of a call with root 0. `None` if the row does not run there, exchanges lengths, or has too many steps.
@@ -48,6 +52,7 @@ pub(super) fn record(row: &Algorithm, parameters: &[u64], nodes: &Arc<Nodes>, by
             ranks,
             nodes,
             arena: &mut arena,
+            sent: vec![0; ranks],
             received: vec![0; ranks],
             steps: Vec::new(),
             left,
@@ -80,14 +85,17 @@ struct Recorder<'a> {
     ranks: usize,
     nodes: &'a Arc<Nodes>,
     arena: &'a mut Arena,
+    /// Messages that were handed over, by receiver.
+    sent: Vec<usize>,
     /// Receives that were posted, by sender.
     received: Vec<usize>,
     steps: Vec<Step>,
-    /// Steps for which there is room.
+    /// Messages and combinations for which there is room.
     left: usize,
 }
 
 impl Recorder<'_> {
+    /// A message at one end, or a combination.
     fn add(&mut self, step: Step) -> Result<(), TransportError> {
         // Any error ends the recording.
         self.left = self.left.checked_sub(1).ok_or(TransportError::NoMemory { bytes: 0 })?;
@@ -95,16 +103,26 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    fn post(&mut self, from: usize) -> Step {
+    /// Hands a message over: the step that completes it.
+    fn hand_over(&mut self, to: usize, bytes: usize) -> Result<Step, TransportError> {
+        self.add(Step::Send { to, bytes })?;
+        let number = self.sent[to];
+        self.sent[to] += 1;
+        Ok(Step::Sent { to, number })
+    }
+
+    /// Posts a receive: the step that completes it.
+    fn post(&mut self, from: usize) -> Result<Step, TransportError> {
         let number = self.received[from];
         self.received[from] += 1;
-        Step::Receive { from, number }
+        self.add(Step::Post { from, number })?;
+        Ok(Step::Receive { from, number })
     }
 }
 
 impl Transport for Recorder<'_> {
-    /// The step that completes it; a message that was handed over needs none.
-    type Request<'b> = Option<Step>;
+    /// The step that completes it.
+    type Request<'b> = Step;
 
     fn rank(&self) -> usize {
         self.rank
@@ -123,33 +141,35 @@ impl Transport for Recorder<'_> {
     }
 
     fn send(&mut self, to: usize, data: &[u8]) -> Result<(), TransportError> {
-        let bytes = data.len();
-        self.add(Step::Send { to, bytes })
+        let sent = self.hand_over(to, data.len())?;
+        self.wait(sent)
     }
 
     fn recv(&mut self, from: usize, _: &mut [u8]) -> Result<(), TransportError> {
-        let step = self.post(from);
-        self.add(step)
+        let received = self.post(from)?;
+        self.wait(received)
     }
 
-    fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
-        self.send(to, send)?;
-        self.recv(from, recv)
+    fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, _: &mut [u8]) -> Result<(), TransportError> {
+        let received = self.post(from)?;
+        let sent = self.hand_over(to, send.len())?;
+        self.wait(sent)?;
+        self.wait(received)
     }
 
     // Both are safe whatever the caller does: no buffer is kept.
 
-    unsafe fn isend(&mut self, to: usize, data: &[u8]) -> Result<Option<Step>, TransportError> {
-        self.send(to, data)?;
-        Ok(None)
+    unsafe fn isend(&mut self, to: usize, data: &[u8]) -> Result<Step, TransportError> {
+        self.hand_over(to, data.len())
     }
 
-    unsafe fn irecv(&mut self, from: usize, _: &mut [u8]) -> Result<Option<Step>, TransportError> {
-        Ok(Some(self.post(from)))
+    unsafe fn irecv(&mut self, from: usize, _: &mut [u8]) -> Result<Step, TransportError> {
+        self.post(from)
     }
 
-    fn wait(&mut self, request: Option<Step>) -> Result<(), TransportError> {
-        request.map_or(Ok(()), |step| self.add(step))
+    fn wait(&mut self, request: Step) -> Result<(), TransportError> {
+        self.steps.push(request);
+        Ok(())
     }
 
     fn reduce_local(&mut self, input: &[u8], _: &mut [u8]) -> Result<(), TransportError> {
@@ -185,15 +205,16 @@ mod tests {
     #[test]
     fn a_rank_that_runs_alone_shows_its_part_of_the_schedule() {
         let send = |to| Step::Send { to, bytes: 8 };
-        let first = |from| Step::Receive { from, number: 0 };
+        let sent = |to| Step::Sent { to, number: 0 };
+        let first = |from| vec![Step::Post { from, number: 0 }, Step::Receive { from, number: 0 }];
         // The tree of the row's page, for five ranks.
         let tree = recorded("bcast.binomial", 5, 8).unwrap();
         let expected = [
-            vec![send(3), send(2), send(1)],
-            vec![first(0)],
-            vec![first(0)],
-            vec![first(0), send(4)],
-            vec![first(3)],
+            vec![send(3), send(2), send(1), sent(3), sent(2), sent(1)],
+            first(0),
+            first(0),
+            [first(0), vec![send(4), sent(4)]].concat(),
+            first(3),
         ];
         assert_eq!(tree, expected);
     }
@@ -211,7 +232,7 @@ mod tests {
                     match step {
                         Step::Send { to, .. } => balance[rank][*to] += 1,
                         Step::Receive { from, .. } => balance[*from][rank] -= 1,
-                        Step::Combine { .. } => {}
+                        Step::Sent { .. } | Step::Post { .. } | Step::Combine { .. } => {}
                     }
                 }
             }
