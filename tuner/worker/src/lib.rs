@@ -84,7 +84,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use kilter_mpi::mpit::ControlVariables;
-use kilter_protocol::VERSION;
 use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::plan::{Header, PlanLine, Root};
 use kilter_protocol::report::{End, Event};
@@ -335,6 +334,7 @@ fn check(header: &Header, p_ranks: usize) -> anyhow::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::VERSION;
     use kilter_protocol::plan::{Cache, Element, Synchronisation, Wait};
 
     use super::*;
