@@ -58,7 +58,10 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let of_files = ("n0".to_owned(), BTreeMap::from([("/etc/x".to_owned(), "1\n2".to_owned())]));
+        let of_files = (
+            "n0".to_owned(),
+            BTreeMap::from([("/etc/x".to_owned(), "1\n2".to_owned())]),
+        );
         let line = of_files.to_json().unwrap();
         assert_eq!(line, r#"["n0",{"/etc/x":"1\n2"}]"#);
         assert_eq!(

@@ -346,7 +346,16 @@ mod tests {
             )
         };
         let read = PlanLine::read(line(crate::VERSION).as_bytes()).unwrap();
-        assert!(matches!(read, PlanLine::Header(Header { root: Root::Rotating, .. })), "{read:?}");
+        assert!(
+            matches!(
+                read,
+                PlanLine::Header(Header {
+                    root: Root::Rotating,
+                    ..
+                })
+            ),
+            "{read:?}"
+        );
         let refused = |line: &str| PlanLine::read(line.as_bytes()).unwrap_err();
         // Whatever else another version says.
         for line in [line(99), r#"{"v":99,"sort":"header"}"#.to_owned()] {
