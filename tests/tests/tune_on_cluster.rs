@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{TOGETHER, algorithms_of, cells, kilter, report, root, run};
+use kilter_tests::{TOGETHER, cells, few_settings, kilter, report, root, run};
 use serde_json::Value;
 
 fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
@@ -27,10 +27,9 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
     .args(TOGETHER)
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));
-    // No setting of whole launches: one takes twelve of them, and none mends these. They compete with algorithms in `tune.rs`.
-    let description = out.path().join("algorithms.toml");
-    fs::write(&description, algorithms_of("openmpi-4.1")).unwrap();
-    tune.arg("--library-description").arg(&description);
+    // A setting of whole launches competes, but one is enough: each takes launches, and none mends these.
+    tune.arg("--library-description")
+        .arg(few_settings(out.path(), &["btl_tcp_links"]));
     let mut inside = cluster.inside(&tune, None);
     let output = run(&mut inside, &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stdout));

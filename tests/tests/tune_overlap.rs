@@ -5,7 +5,7 @@
 //! scripted launches, in `tuner/overlap/src/tuning/search/tests.rs`.
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{FEW_REPETITIONS, few_settings, kilter, preloaded, report, run};
+use kilter_tests::{few_settings, kilter, preloaded, report, run};
 
 const TARGET: &str = r#"
 id = "HALF"
@@ -48,8 +48,6 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
         "--rounds",
         "1",
     ])
-    // Collectives and prices of messages are beside the subject; overlap has repetitions of its own.
-    .args(FEW_REPETITIONS)
     .arg("--target-file")
     .arg(&target)
     .arg("--library-description")

@@ -52,6 +52,8 @@ pub struct RankPlace {
     pub round_trip_ns: u64,
 }
 
+crate::json_line::json_lines![Machine];
+
 impl Machine {
     /// The machine in a line of a job's output; `None` if it is another line.
     #[must_use]

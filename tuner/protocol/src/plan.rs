@@ -24,6 +24,8 @@ pub enum PlanLine {
     End,
 }
 
+crate::json_line::json_lines![PlanLine, Wait];
+
 /// Reasons why a line is none of a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanLineError {
