@@ -197,6 +197,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kilter-protocol",
         ],
     ),
+    ("kilter-simulated", &["kilter-worker"]),
     // Helpers of tests, which nothing but tests depends on.
     ("kilter-fixtures", &["kilter-model", "kilter-protocol", "kilter-stats"]),
     ("kilter-tests", &[]),

@@ -28,6 +28,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use kilter_algorithms::Collective;
 use kilter_host::plugins::{self, Callable, Loaded};
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::row::Row;
 use kilter_protocol::verifying::{Request, Wanted};
 
@@ -53,7 +54,7 @@ fn start() -> anyhow::Result<()> {
     let (Some(text), None) = (arguments.next(), arguments.next()) else {
         bail!("usage: kilter-verify REQUEST (JSON); `kilter verify-algorithms` makes it");
     };
-    let request: Request = serde_json::from_str(&text).context("the request is not understood")?;
+    let request = Request::from_json(text.as_bytes()).context("the request is not understood")?;
     ensure!(
         request.v == kilter_protocol::VERSION,
         "the request has version {}, this kilter-verify {}; build both from one source",

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 
 use anyhow::Context as _;
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::verifying::{Line, Request};
 
 /// Bytes of the announcement: one longer than the longest, so that the end of the one before never shows.
@@ -30,7 +31,7 @@ impl Report {
     /// Appends a line, whole.
     pub(crate) fn line(&mut self, line: &Line) -> anyhow::Result<()> {
         if let Some((report, _)) = &mut self.files {
-            let mut text = serde_json::to_string(line)?;
+            let mut text = line.to_json()?;
             text.push('\n');
             report.write_all(text.as_bytes()).context("cannot write the report")?;
         }

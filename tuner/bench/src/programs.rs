@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use kilter_model::config::library::Library;
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::row::Rows;
 
 use crate::launch::capture::{CaptureError, capture};
@@ -210,7 +211,7 @@ impl Programs {
         }
         let line = lines().find(|line| line.starts_with('{'));
         let line = line.with_context(|| format!("`{spec}` printed no rows; build it with `{}`", self.build))?;
-        let rows: Rows = serde_json::from_str(line).with_context(|| format!("what `{spec}` printed"))?;
+        let rows = Rows::from_json(line.as_bytes()).with_context(|| format!("what `{spec}` printed"))?;
         anyhow::ensure!(
             rows.v == kilter_protocol::VERSION,
             "`{}` is of another version than this kilter; build it with `{}`",

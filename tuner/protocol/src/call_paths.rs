@@ -37,6 +37,8 @@ pub struct CallPaths {
     pub paths: Vec<Vec<usize>>,
 }
 
+crate::json_line::json_lines![CallPaths];
+
 impl CallPaths {
     /// Adds a path, unless it is there.
     pub fn add(&mut self, path: Vec<Function>) {

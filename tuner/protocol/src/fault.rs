@@ -114,6 +114,8 @@ pub enum Difference {
     DefaultUnknown,
 }
 
+crate::json_line::json_lines![Option<Fault>];
+
 /// The kind of a fault, of an item or of a job: it decides what happens to the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FaultKind {

@@ -10,6 +10,7 @@ pub mod cpus;
 pub mod expression;
 pub mod fault;
 pub mod functions;
+pub mod json_line;
 pub mod machine;
 pub mod measuring;
 pub mod overlap;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json_line::JsonLine as _;
+
 /// Begins the line; launchers and libraries may print others.
 pub const MARK: &str = "kilter-machine: ";
 
@@ -50,11 +52,13 @@ pub struct RankPlace {
     pub round_trip_ns: u64,
 }
 
+crate::json_line::json_lines![Machine];
+
 impl Machine {
     /// The machine in a line of a job's output; `None` if it is another line.
     #[must_use]
     pub fn parse(line: &str) -> Option<Machine> {
-        serde_json::from_str(line.split_once(MARK)?.1).ok()
+        Machine::from_json(line.split_once(MARK)?.1.as_bytes()).ok()
     }
 }
 

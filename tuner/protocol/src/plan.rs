@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json_line::JsonLine as _;
+
 pub use crate::arrival::{ArrivalPattern, Shape};
 pub use crate::measuring::{Cache, ClockFault, Synchronisation};
 pub use crate::repetitions::{Repetitions, StopRules, Window};
@@ -20,6 +22,45 @@ pub enum PlanLine {
     Block(Block),
     /// Nothing more will come.
     End,
+}
+
+crate::json_line::json_lines![PlanLine, Wait];
+
+/// Reasons why a line is none of a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanLineError {
+    /// It is no JSON.
+    #[error("not a line of JSON")]
+    NotJson(#[source] serde_json::Error),
+    /// Another tuner wrote it.
+    #[error(
+        "the plan has version {found} and this worker reads version {}: build both from one source",
+        crate::VERSION
+    )]
+    Version {
+        /// The version that the line names.
+        found: u32,
+    },
+    /// It is JSON that says something else.
+    #[error("not a line of a plan")]
+    NotOfAPlan(#[source] serde_json::Error),
+}
+
+/// The version of a line, where it says one.
+#[derive(Deserialize)]
+struct Versioned {
+    v: Option<u32>,
+}
+
+impl PlanLine {
+    /// Reads a line: first its version, since another one may have changed the rest.
+    pub fn read(line: &[u8]) -> Result<PlanLine, PlanLineError> {
+        let versioned: Versioned = serde_json::from_slice(line).map_err(PlanLineError::NotJson)?;
+        if let Some(found) = versioned.v.filter(|v| *v != crate::VERSION) {
+            return Err(PlanLineError::Version { found });
+        }
+        PlanLine::from_json(line).map_err(PlanLineError::NotOfAPlan)
+    }
 }
 
 /// Settings of the whole job.
@@ -296,5 +337,34 @@ mod tests {
         assert_eq!((given_most.bytes(), got_most.bytes()), (18, 18));
         assert!(given_most.are_of(3) && !given_most.are_of(2));
         assert!(!Blocks::Pairs(vec![vec![0, 1], vec![0]]).are_of(2));
+    }
+
+    #[test]
+    fn another_version_and_nonsense_are_refused() {
+        let line = |version: u32| {
+            format!(
+                r#"{{"kind":"header","v":{version},"root":"rotating","read_variables":[],"read_environment":[],
+                "noise_repetitions":0,"idle_seconds":1.5}}"#
+            )
+        };
+        let read = PlanLine::read(line(crate::VERSION).as_bytes()).unwrap();
+        assert!(
+            matches!(
+                read,
+                PlanLine::Header(Header {
+                    root: Root::Rotating,
+                    ..
+                })
+            ),
+            "{read:?}"
+        );
+        let refused = |line: &str| PlanLine::read(line.as_bytes()).unwrap_err();
+        // Whatever else another version says.
+        for line in [line(99), r#"{"v":99,"sort":"header"}"#.to_owned()] {
+            assert!(matches!(refused(&line), PlanLineError::Version { found: 99 }), "{line}");
+        }
+        assert!(matches!(refused(r#"{"kind":"measure"}"#), PlanLineError::NotOfAPlan(_)));
+        assert!(matches!(refused("end"), PlanLineError::NotJson(_)));
+        assert_eq!(PlanLine::read(br#"{"kind":"end"}"#).unwrap(), PlanLine::End);
     }
 }

@@ -30,6 +30,8 @@ pub struct ReportLine {
     pub event: Event,
 }
 
+crate::json_line::json_lines![ReportLine];
+
 /// The reported event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

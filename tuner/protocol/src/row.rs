@@ -18,6 +18,8 @@ pub struct Rows {
     pub rows: Vec<Row>,
 }
 
+crate::json_line::json_lines![Rows];
+
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Row {

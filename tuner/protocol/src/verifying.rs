@@ -31,6 +31,8 @@ pub struct Request {
     pub with_library: bool,
 }
 
+crate::json_line::json_lines![Request, Line];
+
 /// A row that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wanted {

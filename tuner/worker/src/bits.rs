@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use anyhow::Context;
 use kilter_algorithms::Collective;
 use kilter_algorithms::reference::doubles::{CALLS, double, lateness};
+use kilter_protocol::json_line::JsonLine;
 use kilter_protocol::plan::{Block, Element, Item, Root};
 use kilter_protocol::report::{BITS, BITS_VARY, Event};
 
@@ -45,10 +46,10 @@ pub(crate) fn report(session: &mut Session, block: &Block, item: &Item, candidat
             call(session, &of_doubles, root, candidate, &mut left)?;
         }
     }
-    let own = serde_json::to_vec(&(left.digest(), left.varies))?;
+    let own = (left.digest(), left.varies).to_json()?.into_bytes();
     let mut ranks: Vec<(u64, bool)> = Vec::new();
     for of_rank in session.control.gather(own)? {
-        ranks.push(serde_json::from_slice(&of_rank).context("what a rank's results are")?);
+        ranks.push(JsonLine::from_json(&of_rank).context("what a rank's results are")?);
     }
     session.tell(Event::Settings {
         block: block.id.clone(),

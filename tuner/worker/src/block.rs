@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use kilter_mpi::{MPI_Comm, constants, info};
 use kilter_protocol::expression::Layout;
 use kilter_protocol::fault::Fault;
+use kilter_protocol::json_line::JsonLine;
 use kilter_protocol::plan::{ArrivalPattern, Block, Implementation, Item, Root, SettingsAct};
 use kilter_protocol::report::{Costs, Event, MEAN_DELAY};
 use kilter_protocol::task::Functionality;
@@ -108,10 +109,10 @@ fn mean_delays(
     }
     let own: Vec<u64> = series.iter().map(|series| series.delay_ns).collect();
     let mut sums = vec![0.0; own.len()];
-    let told = session.control.gather(serde_json::to_vec(&own)?)?;
+    let told = session.control.gather(own.to_json()?.into_bytes())?;
     let ranks = told.len() as f64;
     for line in told {
-        let delays: Vec<u64> = serde_json::from_slice(&line).context("delays of a rank")?;
+        let delays = Vec::<u64>::from_json(&line).context("delays of a rank")?;
         for (sum, delay_ns) in sums.iter_mut().zip(delays) {
             *sum += delay_ns as f64 / 1e9;
         }
@@ -338,13 +339,14 @@ fn with_settings<T>(
     }
     let returned = act(session)?;
     let read_back = settings::read_back(&session.variables, &item.settings);
-    let read = read_back.as_deref().unwrap_or_default();
+    let nothing = Vec::new();
+    let read = read_back.as_ref().unwrap_or(&nothing);
     let rank = session.control.rank();
     let effective = settings::ineffective(&session.variables, &item.settings, read).map(|setting| setting.fault(rank));
 
     let mut ranks: Vec<Vec<(String, String)>> = Vec::new();
-    for values in session.control.gather(serde_json::to_vec(read)?)? {
-        ranks.push(serde_json::from_slice(&values).context("settings as a rank reads them back")?);
+    for values in session.control.gather(read.to_json()?.into_bytes())? {
+        ranks.push(JsonLine::from_json(&values).context("settings as a rank reads them back")?);
     }
     session.tell(Event::Settings {
         block: block.id.clone(),

@@ -9,6 +9,7 @@ mod sampler;
 
 use anyhow::Context as _;
 use kilter_protocol::call_paths::{CALL_PATHS, CallPaths};
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::plan::{Block, Item};
 use kilter_protocol::report::Event;
 
@@ -42,14 +43,14 @@ pub(crate) fn report(
         session.heartbeat()?;
     }
     let mut all = CallPaths::default();
-    for of_rank in session.control.gather(serde_json::to_vec(&own)?)? {
-        let of_rank: CallPaths = serde_json::from_slice(&of_rank).context("the functions in which a rank waited")?;
+    for of_rank in session.control.gather(own.to_json()?.into_bytes())? {
+        let of_rank = CallPaths::from_json(&of_rank).context("the functions in which a rank waited")?;
         all.merge(&of_rank);
     }
     session.tell(Event::Settings {
         block: block.id.clone(),
         item: item.id.clone(),
-        read_back: vec![(CALL_PATHS.to_owned(), serde_json::to_string(&all)?)],
+        read_back: vec![(CALL_PATHS.to_owned(), all.to_json()?)],
     })
 }
 

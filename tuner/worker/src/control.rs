@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
 use kilter_protocol::fault::Fault;
+use kilter_protocol::json_line::JsonLine;
 use mpi::ffi;
 
 use crate::clock;
@@ -117,7 +118,7 @@ impl Control {
         let rank = self.p_ranks - highest as usize;
         let mut fault = own.err();
         if rank != 0 && self.rank == rank {
-            self.send(0, TAG_GATHER, &serde_json::to_vec(&fault).unwrap_or_default())?;
+            self.send(0, TAG_GATHER, fault.to_json().unwrap_or_default().as_bytes())?;
         } else if rank != 0 && self.is_root() {
             let told = self.receive(rank, TAG_GATHER)?;
             // Both ranks run this program; where the bytes are damaged all the same, the item is out.
@@ -125,7 +126,7 @@ impl Control {
                 rank,
                 why: format!("a fault that cannot be read: {}", String::from_utf8_lossy(&told)),
             };
-            fault = serde_json::from_slice(&told).unwrap_or_else(|error| Some(damaged(error)));
+            fault = JsonLine::from_json(&told).unwrap_or_else(|error| Some(damaged(error)));
         }
         Ok(Err(Refusal { fault }))
     }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use kilter_mpi::info;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::VERSION;
+use kilter_protocol::json_line::JsonLine;
 use kilter_protocol::machine::{self, MARK, Machine, RankPlace};
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +112,7 @@ pub(crate) fn describe(question: &Question) -> anyhow::Result<()> {
             hosts,
         };
         // In one piece: other ranks and the library may print as well.
-        let line = format!("{MARK}{}\n", serde_json::to_string(&machine)?);
+        let line = format!("{MARK}{}\n", machine.to_json()?);
         std::io::stdout().write_all(line.as_bytes())?;
         std::io::stdout().flush()?;
     }
@@ -145,24 +146,24 @@ fn hosts(
     let told = control.broadcast(
         control
             .is_root()
-            .then(|| serde_json::to_vec(&readers))
+            .then(|| readers.to_json())
             .transpose()?
-            .as_deref(),
+            .as_deref()
+            .map(str::as_bytes),
     )?;
     let readers: BTreeMap<String, usize> = if control.is_root() {
         readers
     } else {
-        serde_json::from_slice(&told).context("the hosts' readers")?
+        JsonLine::from_json(&told).context("the hosts' readers")?
     };
     let read = if readers.get(own) == Some(&control.rank()) {
-        serde_json::to_vec(&(own, machine::read_files(files)))?
+        (own.to_owned(), machine::read_files(files)).to_json()?.into_bytes()
     } else {
         Vec::new()
     };
     let mut hosts = BTreeMap::new();
     for text in control.gather(read)?.iter().filter(|text| !text.is_empty()) {
-        let (host, files): (String, BTreeMap<String, String>) =
-            serde_json::from_slice(text).context("files of a host")?;
+        let (host, files) = JsonLine::from_json(text).context("files of a host")?;
         hosts.insert(host, files);
     }
     Ok(hosts)

@@ -6,6 +6,7 @@
 use anyhow::Context;
 use kilter_mpi::counters::Counters;
 use kilter_protocol::fault::Fault;
+use kilter_protocol::json_line::JsonLine;
 use kilter_protocol::plan::{Block, Item};
 use kilter_protocol::report::Event;
 
@@ -64,8 +65,8 @@ pub(crate) fn count(
         .map(|(before, after)| before.iter().zip(after).map(|(b, a)| a.saturating_sub(*b)).collect())
         .collect();
     let mut ranks: Vec<Vec<Vec<u64>>> = Vec::new();
-    for own in session.control.gather(serde_json::to_vec(&grown)?)? {
-        ranks.push(serde_json::from_slice(&own).context("what a rank counted")?);
+    for own in session.control.gather(grown.to_json()?.into_bytes())? {
+        ranks.push(JsonLine::from_json(&own).context("what a rank counted")?);
     }
     let names = session.header.counters.iter().enumerate();
     let read_back = names.map(|(which, name)| {

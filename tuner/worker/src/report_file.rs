@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use kilter_protocol::VERSION;
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::report::{Event, ReportLine};
 
 /// Half of the interval that the tuner is promised, since heartbeats are written between other things.
@@ -48,10 +49,10 @@ impl ReportFile {
 
     /// Appends one line by one call, so that a reader sees whole lines and a crash cuts none; nothing is kept back.
     pub(crate) fn write(&mut self, event: Event) -> anyhow::Result<()> {
-        let mut line = serde_json::to_vec(&ReportLine { v: VERSION, event }).context("a report line")?;
-        line.push(b'\n');
+        let mut line = ReportLine { v: VERSION, event }.to_json().context("a report line")?;
+        line.push('\n');
         let mut file = self.opened()?;
-        file.write_all(&line)
+        file.write_all(line.as_bytes())
             .and_then(|()| close(file))
             .with_context(|| self.unwritten())
     }

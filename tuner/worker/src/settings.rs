@@ -192,7 +192,8 @@ fn is_same(asked: &str, got: &str, items: &[(i32, String)]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::plan::{Header, Implementation, Item, SettingsAct};
+    use kilter_protocol::json_line::JsonLine as _;
+    use kilter_protocol::plan::{Implementation, Item, PlanLine, SettingsAct};
     use kilter_protocol::task::Task;
 
     use super::{during_calls, is_same};
@@ -200,11 +201,11 @@ mod tests {
     /// A component's choice acts on calls, and an algorithm's on communicators.
     #[test]
     fn a_setting_holds_during_calls_where_it_acts_on_them() {
-        let mut header: Header = serde_json::from_value(serde_json::json!({
-            "v": 1, "root": {"fixed": 0}, "read_variables": [], "read_environment": [],
-            "noise_repetitions": 0, "idle_seconds": 1.0, "held_on_calls": ["component"],
-        }))
-        .unwrap();
+        let line = br#"{"kind": "header", "v": 4, "root": {"fixed": 0}, "read_variables": [], "read_environment": [],
+            "noise_repetitions": 0, "idle_seconds": 1.0, "held_on_calls": ["component"]}"#;
+        let Ok(PlanLine::Header(mut header)) = PlanLine::from_json(line) else {
+            panic!("a header")
+        };
         let pair = |name: &str| (name.to_owned(), "3".to_owned());
         let item = Item {
             id: "default".to_owned(),

@@ -1,39 +1,15 @@
-//! Differences of the worker under SimGrid's SMPI.
+//! Differences of the worker under SimGrid's SMPI, which calls ranks in turn, all in one thread (`simulated/`).
 //!
-//! Ranks are not processes: `smpirun` loads this library once for each (so that each has statics of its own) and calls [`main`] in
-//! turn, all in one thread. Time is simulated: it passes in messages, and in sleeps on its own clock, which all ranks share. So a
+//! Time is simulated: it passes in messages, and in sleeps on its own clock, which all ranks share. So a
 //! rank must never wait for time on the host ([`crate::clock`] does it here), and need not look for messages now and then.
 //! Nothing is charged for computing, reductions among it.
 
-use std::ffi::{CStr, OsStr, c_char, c_double, c_int};
-use std::os::unix::ffi::OsStrExt as _;
-use std::panic::catch_unwind;
-use std::path::PathBuf;
+use std::ffi::{c_double, c_int};
 
 // SAFETY: SimGrid's headers declare these functions with these types.
 unsafe extern "C" {
     fn simgrid_get_clock() -> c_double;
     fn smpi_nanosleep(time: *const libc::timespec, left: *mut libc::timespec) -> c_int;
-}
-
-/// Exit status of a rank that panicked, as Rust's own `main` has it.
-const PANICKED: c_int = 101;
-
-/// Entry point that SMPI calls for each rank. The arguments are the rank's own; `std::env::args` would give those of the simulator.
-///
-/// # Safety
-/// `argv` points to `argc` C strings.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
-    let arguments: Vec<PathBuf> = (1..usize::try_from(argc).unwrap_or(0))
-        .map(|i| {
-            // SAFETY: by this function's contract.
-            let argument = unsafe { CStr::from_ptr(*argv.add(i)) };
-            PathBuf::from(OsStr::from_bytes(argument.to_bytes()))
-        })
-        .collect();
-    // A panic must not unwind into the simulator, which is C++.
-    catch_unwind(|| crate::work(arguments)).map_or(PANICKED, c_int::from)
 }
 
 /// Now, in nanoseconds of simulated time.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use kilter_protocol::cpus;
+use kilter_protocol::json_line::JsonLine;
 use kilter_protocol::plan::Wait;
 
 use crate::control::Control;
@@ -33,11 +34,12 @@ impl Share {
     }
 
     fn to_line(&self) -> anyhow::Result<Vec<u8>> {
-        Ok(serde_json::to_vec(&(&self.host, &self.processors, self.most))?)
+        let told = (self.host.clone(), self.processors.clone(), self.most);
+        Ok(told.to_json()?.into_bytes())
     }
 
     fn from_line(line: &[u8]) -> anyhow::Result<Share> {
-        let (host, processors, most) = serde_json::from_slice(line).context("processors of a rank")?;
+        let (host, processors, most) = JsonLine::from_json(line).context("processors of a rank")?;
         Ok(Share { host, processors, most })
     }
 }
@@ -58,10 +60,10 @@ pub(crate) fn decide(control: &Control, given: Option<Wait>) -> anyhow::Result<W
     let decided = control.is_root().then(|| {
         let shares = shares.iter().map(|line| Share::from_line(line));
         let shares: Vec<Share> = shares.collect::<anyhow::Result<_>>()?;
-        serde_json::to_vec(&among(&shares)).context("the way to wait")
+        among(&shares).to_json().context("the way to wait")
     });
-    let decided = control.broadcast(decided.transpose()?.as_deref())?;
-    serde_json::from_slice(&decided).context("the way to wait")
+    let decided = control.broadcast(decided.transpose()?.as_deref().map(str::as_bytes))?;
+    JsonLine::from_json(&decided).context("the way to wait")
 }
 
 /// The way to wait of ranks with these processors, one for all: they agree on starts.

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::plan::PlanLine;
 
 use super::failure::SessionError;
@@ -78,7 +79,8 @@ impl PlanFile {
     pub(super) fn append(&mut self, lines: &[PlanLine]) -> Result<(), SessionError> {
         let mut text = String::new();
         for line in lines {
-            let line = serde_json::to_string(line)
+            let line = line
+                .to_json()
                 .map_err(|error| io_error("write", &self.path)(std::io::Error::other(error.to_string())))?;
             text.push_str(&line);
             text.push('\n');

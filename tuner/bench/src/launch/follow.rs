@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::report::{Event, ReportLine};
 use serde::Deserialize;
 
@@ -106,7 +107,7 @@ fn parse(line: &[u8]) -> Result<Event, BadLine> {
     if versioned.v != kilter_protocol::VERSION {
         return Err(BadLine::Version { found: versioned.v });
     }
-    let line: ReportLine = serde_json::from_slice(line)?;
+    let line = ReportLine::from_json(line)?;
     Ok(line.event)
 }
 

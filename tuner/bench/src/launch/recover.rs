@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::plan::{Block, PlanLine};
 use kilter_protocol::report::Event;
 
@@ -71,7 +72,7 @@ fn take_over(run: &Run, launch: UnclosedLaunch) -> Result<(), SessionError> {
 fn asked(plan: &Path) -> Vec<Block> {
     let text = std::fs::read_to_string(plan).unwrap_or_default();
     text.lines()
-        .filter_map(|line| match serde_json::from_str(line) {
+        .filter_map(|line| match PlanLine::from_json(line.as_bytes()) {
             Ok(PlanLine::Block(block)) => Some(block),
             _ => None,
         })

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use kilter_protocol::VERSION;
 use kilter_protocol::fault::Fault;
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::plan::{Block, Cache, Header, Implementation, Item, PlanLine, Repetitions, Synchronisation, Wait};
 use kilter_protocol::report::{End, Event, ReportLine, Start};
 
@@ -105,7 +106,7 @@ impl Player {
     }
 
     fn tell(&mut self, event: Event) {
-        let mut line = serde_json::to_vec(&ReportLine { v: VERSION, event }).unwrap();
+        let mut line = ReportLine { v: VERSION, event }.to_json().unwrap().into_bytes();
         line.push(b'\n');
         let middle = line.len() / 2;
         // The line comes in two halves, as a reader may well see it.

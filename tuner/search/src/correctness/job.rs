@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use kilter_bench::launch::{Limits, SessionError, files, interrupt};
 use kilter_bench::progress::Progress;
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::verifying::{Line, Request};
 
 use super::Launching;
@@ -79,7 +80,7 @@ fn run_once(
     progress: &Progress,
 ) -> anyhow::Result<Attempt> {
     let options = launching.options;
-    let words = [launching.program.display().to_string(), serde_json::to_string(request)?];
+    let words = [launching.program.display().to_string(), request.to_json()?];
     let command = launching
         .template
         .build(ranks, &options.site_parameters, &options.site_environment, &words)?;
@@ -202,7 +203,7 @@ fn read_report(path: &Path) -> anyhow::Result<Vec<Line>> {
         .lines()
         .enumerate()
         .map(|(number, line)| {
-            serde_json::from_str(line).with_context(|| format!("`{}` line {}", path.display(), number + 1))
+            Line::from_json(line.as_bytes()).with_context(|| format!("`{}` line {}", path.display(), number + 1))
         })
         .collect()
 }

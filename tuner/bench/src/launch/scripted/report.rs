@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use kilter_protocol::VERSION;
+use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::report::{Event, ReportLine};
 
 /// The file, and the lines that nobody sees yet.
@@ -28,7 +29,7 @@ impl Report {
 
     /// Writes a line, which is to be shown.
     pub(super) fn say(&mut self, event: Event) -> std::io::Result<()> {
-        self.hidden += &serde_json::to_string(&ReportLine { v: VERSION, event })?;
+        self.hidden += &ReportLine { v: VERSION, event }.to_json()?;
         self.hidden.push('\n');
         Ok(())
     }

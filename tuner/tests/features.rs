@@ -1,0 +1,51 @@
+//! One set of features for all builds. Cargo gives a dependency the features that the selected packages ask for: where those of what links MPI
+//! are fewer than the workspace's, `scripts/build` compiles the dependency and all above it once more for each further library.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// Dependencies with their versions and features, as Cargo resolves them for these packages.
+fn resolved(selected: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["tree", "--offline", "--prefix", "none", "--format", "{p} {f}"])
+        .args(selected)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| line.trim_end_matches(" (*)").to_owned())
+        .collect()
+}
+
+/// Packages that `scripts/build` selects for a library: all, and for SMPI.
+const OF_A_LIBRARY: [&[&str]; 2] = [
+    &[
+        "-p=kilter-worker",
+        "-p=kilter-verify",
+        "-p=kilter-collectives",
+        "-p=kilter-dropin",
+        "-p=kilter-progress",
+        "-p=kilter-tracer",
+        "-p=kilter-example",
+    ],
+    &["-p=kilter-worker", "-p=kilter-simulated"],
+];
+
+#[test]
+fn what_links_mpi_has_the_features_of_the_workspace() {
+    let of_all = resolved(&["--workspace", "--edges=normal,build,dev"]);
+    for selected in OF_A_LIBRARY {
+        let of_some = resolved(&[selected, &["--edges=normal,build"]].concat());
+        assert!(of_some.len() > 20, "{of_some:?}");
+        let fewer: Vec<_> = of_some.difference(&of_all).collect();
+        assert!(
+            fewer.is_empty(),
+            "{selected:?} has other features than the workspace of {fewer:#?}; name the workspace's in [workspace.dependencies]"
+        );
+    }
+}
