@@ -19,7 +19,7 @@
 //! `MPI_Init` and `MPI_Finalize`, on a communicator of its own. Where it does not, it exchanges no message, and a rank may lack it.
 //!
 //! * [`entry`]: the exported functions, `MPI_X` and `PMPI_X`: the Fortran layer of Open MPI calls `PMPI_X`.
-//! * [`record`]: what a call is counted as, and what it does. [`amount`]: its bytes.
+//! * [`record`]: a call as it is seen, on its way to the counts and the trace. [`count`]: the kind as which it is counted. [`amount`]: its bytes.
 //! * [`table`], [`key`], [`matrix`], [`samples`]: the counts, in memory of a fixed size.
 //! * [`trace`]: every message, in a file that outlives the process.
 //! * [`communicator`], [`handles`], [`members`], [`datatype`], [`number`], [`site`]: what calls are told apart by.
@@ -30,6 +30,7 @@ mod amount;
 mod clock;
 mod common_clock;
 mod communicator;
+mod count;
 mod datatype;
 pub mod entry;
 mod handles;

@@ -1,4 +1,4 @@
-//! The kind as which a call is counted, and what the trace records of it.
+//! A call on its way to the counts and the trace.
 //!
 //! A call within a call of MPI is neither counted nor traced again: the Fortran layer calls `PMPI_X` in `MPI_X`, libraries call `PMPI_Y` in `MPI_X`, and the
 //! drop-in's algorithms send messages inside of a collective.
@@ -9,18 +9,15 @@ use std::sync::atomic::Ordering;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants};
 use mpi_sys::{MPI_Request, MPI_Status};
 
-use crate::amount::{amount, is_own_rank};
+use crate::amount::amount;
 use crate::clock;
 use crate::communicator::{self, State};
+use crate::count::count;
 use crate::datatype;
-use crate::key::Key;
 use crate::number::Number;
-use crate::samples::Sample;
-use crate::site;
-use crate::start::{self, Counts, Tracer};
-use crate::table::Ended;
+use crate::start::{self, Tracer};
 use crate::thread;
-use crate::trace::act::{Act, Done, Kind, Side, known};
+use crate::trace::act::{Act, Done, Kind, Side};
 use crate::trace::event;
 use crate::trace::local::Run;
 use crate::trace::recorder::{Happened, Passed};
@@ -370,75 +367,4 @@ fn failed(tracer: &Tracer, kind: Option<Kind>) {
     if let Some(trace) = &tracer.trace {
         trace.fail(kind);
     }
-}
-
-/// # Safety
-/// The call was valid, and its communicator and types still are.
-#[inline]
-unsafe fn count<N: Number>(
-    counts: &Counts,
-    (function, state): (Function, Option<&State>),
-    (site, begin_ticks, ticks, stands_for): (usize, u64, u64, u64),
-    call: &Volume<N>,
-    act: &Act,
-) {
-    // SAFETY: by this function's contract.
-    unsafe {
-        let (amount, class) = amount(state, call);
-        let operator = call.op.map_or(0, datatype::operator);
-        let key = Key::new(function, state.map(|state| state.id), amount, class, operator);
-        let ended = Ended {
-            site,
-            ticks,
-            stands_for,
-            amount,
-        };
-        let is_programs = counts.table.add(key, ended, |site| site != 0 && site::is_own(site));
-        if let Some(to) = call.to
-            && is_programs
-            && to != mpi_sys::MPI_PROC_NULL
-        {
-            let peers = state.map(State::peers).zip(u32::try_from(to).ok());
-            let receiver = peers.and_then(|(peers, to)| peers.world_rank(to));
-            counts.messages.add(receiver, amount);
-        }
-        if function.waits_for_sender()
-            && is_programs
-            && let Some(from) = sender(act)
-            && let Some(from) = state.and_then(|state| state.peers().world_rank(from))
-        {
-            let came = || known(act.status).and_then(constants::received_bytes);
-            let amount = if function.waits_to_probe() {
-                0
-            } else {
-                came().unwrap_or(0) as u64
-            };
-            let from = Key::of_receives(function, from);
-            counts.receives.add(from, Ended { amount, ..ended }, |_| false);
-        }
-        if let Some(number) = counts.samples.number(function, state) {
-            counts.samples.add(Sample {
-                key,
-                site,
-                number,
-                begin_ticks,
-                took_ticks: ticks,
-                is_root: call.root.is_some_and(|(root, _)| is_own_rank(root, state)),
-            });
-        }
-    }
-}
-
-/// The rank from which a message was received or found; none for `MPI_PROC_NULL`.
-///
-/// # Safety
-/// The library has filled the status, or it is none.
-#[inline]
-unsafe fn sender(act: &Act) -> Option<u32> {
-    let asked = act.receives?.peer;
-    if asked == mpi_sys::MPI_ANY_SOURCE {
-        // SAFETY: by this function's contract.
-        return u32::try_from(unsafe { known(act.status) }?.MPI_SOURCE).ok();
-    }
-    u32::try_from(asked).ok()
 }
