@@ -2,10 +2,10 @@
 
 use kilter_mpi::{MPI_Datatype, constants};
 
+use crate::call::{Data, Volume};
 use crate::communicator::State;
 use crate::datatype;
 use crate::number::Number;
-use crate::record::{Data, Volume};
 use crate::trace::act::known;
 
 /// True if this is the rank of this process in a communicator of one side.

@@ -4,11 +4,11 @@ use kilter_mpi::constants;
 use kilter_protocol::functions::Function;
 
 use crate::amount::{amount, is_own_rank};
+use crate::call::Volume;
 use crate::communicator::State;
 use crate::datatype;
 use crate::key::Key;
 use crate::number::Number;
-use crate::record::Volume;
 use crate::samples::Sample;
 use crate::site;
 use crate::start::Counts;

@@ -27,6 +27,7 @@
 //! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
 mod amount;
+mod call;
 mod clock;
 mod common_clock;
 mod communicator;

@@ -8,7 +8,7 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 use mpi_sys::{MPI_Aint, MPI_Request};
 
 use super::{In, Out, Types, counted, without_counts};
-use crate::record::{Call, Data};
+use crate::call::{Call, Data};
 
 counted! {
     (buffer: Out, count: N, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) =>

@@ -7,8 +7,9 @@ use kilter_mpi::{MPI_Comm, constants};
 use mpi_sys::{MPI_Group, MPI_Info, MPI_Request};
 
 use super::{exported, library, without_counts};
+use crate::call::{Call, Data};
 use crate::communicator;
-use crate::record::{Begun, Call, Data};
+use crate::record::Begun;
 use crate::start;
 use kilter_protocol::functions::Function;
 

@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use mpi_sys::{MPI_Request, MPI_Status};
 
 use super::prepared_without_counts;
-use crate::record::{Call, Data, no_status};
+use crate::call::{Call, Data};
+use crate::record::no_status;
 use crate::trace::act::Done;
 use crate::trace::completion::{noted, noted_one};
 

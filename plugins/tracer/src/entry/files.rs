@@ -6,8 +6,9 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype};
 use mpi_sys::{MPI_File, MPI_Info, MPI_Offset, MPI_Request, MPI_Status};
 
 use super::{In, Out, counted, prepared, prepared_without_counts, without_counts};
+use crate::call::{Call, Data};
 use crate::handles::FILES;
-use crate::record::{Call, Data, no_status, wanted};
+use crate::record::{no_status, wanted};
 
 type Status = *mut MPI_Status;
 type Request = *mut MPI_Request;

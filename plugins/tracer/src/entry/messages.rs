@@ -6,7 +6,8 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype, constants};
 use mpi_sys::{MPI_Message, MPI_Request, MPI_Status};
 
 use super::{In, Out, counted, prepared, prepared_without_counts, without_counts};
-use crate::record::{Call, Data, no_status, wanted};
+use crate::call::{Call, Data};
+use crate::record::{no_status, wanted};
 use crate::trace::act::{Kind, bits_of};
 use crate::trace::event::before;
 

@@ -6,8 +6,9 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype};
 use kilter_protocol::functions::Function;
 
 use super::{In, exported};
+use crate::call::{Call, Data};
 use crate::communicator;
-use crate::record::{Begun, Call, Data};
+use crate::record::Begun;
 use crate::trace::act::Kind;
 
 exported!(kilter_trace_own(buffer: In, count: c_int, datatype: MPI_Datatype, comm: MPI_Comm) = own);

@@ -6,7 +6,7 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 use mpi_sys::{MPI_Aint, MPI_Info, MPI_Request};
 
 use super::{In, Out, Types, counted, without_counts};
-use crate::record::{Call, Data};
+use crate::call::{Call, Data};
 
 without_counts! {
     Barrier_init MPI_Barrier_init PMPI_Barrier_init (comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) =>

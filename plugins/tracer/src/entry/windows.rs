@@ -6,8 +6,8 @@ use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
 use mpi_sys::{MPI_Aint, MPI_Group, MPI_Info, MPI_Request, MPI_Win};
 
 use super::{In, Out, counted, prepared_without_counts, without_counts};
+use crate::call::{Call, Data};
 use crate::handles::WINDOWS;
-use crate::record::{Call, Data};
 
 type New = *mut MPI_Win;
 
