@@ -39,7 +39,7 @@ pub(super) fn map(
     }
     let pairs = pairs(hosts.len());
     jobs.progress
-        .phase(&format!("{} of {} hosts", pairs.len(), hosts.len()), LAUNCHES as u64);
+        .phase(&format!("{} pairs of {} hosts", pairs.len(), hosts.len()), LAUNCHES as u64);
     let mut measured: BTreeMap<Kind, Measured> = BTreeMap::new();
     let mut done = 0;
     while done < LAUNCHES && !jobs.budget.exhausted() {
