@@ -1,6 +1,7 @@
 //! Hosts against each other: which one is slow, and which pair.
 //!
-//! Each pair of hosts is measured in several launches, of which the fastest counts: what disturbs one launch is gone in the next one, and what
+//! Each pair of hosts is measured in several launches. What a launch does to all pairs is taken out of their times. Of these the fastest counts: what disturbs one
+//! launch is gone in the next one, and what
 //! is wrong with a host or a link is not. In logarithms, the time of a pair is a common one, plus what each of both hosts adds, plus chance. What a
 //! host adds is the *median over its pairs* of their distance from the median pair: a slow host makes all of its own pairs
 //! slow and one pair of every other host, which does not move that one's median. A host is slow if what it adds lies above that of the others
@@ -132,7 +133,8 @@ impl Logs {
             let logs: Vec<f64> = seconds.iter().map(|seconds| seconds.ln()).collect();
             (*pair, logs)
         });
-        let logs: BTreeMap<(usize, usize), Vec<f64>> = logs.filter(|(_, logs)| !logs.is_empty()).collect();
+        let mut logs: BTreeMap<(usize, usize), Vec<f64>> = logs.filter(|(_, logs)| !logs.is_empty()).collect();
+        level(&mut logs);
         let pairs: BTreeMap<(usize, usize), f64> = logs
             .iter()
             .map(|(pair, logs)| (*pair, logs.iter().copied().fold(f64::INFINITY, f64::min)))
@@ -169,6 +171,23 @@ impl Logs {
         let freedom = (self.pairs.len() as f64 - 1.0).max(1.0);
         let outlier = |value: &f64| (value - middle, upper_tail((value - middle) / scale, freedom));
         values.iter().map(outlier).collect()
+    }
+}
+
+/// Takes out of all pairs' logarithms what a launch does to all of them: the median over the pairs of the distance from each pair's own middle, beyond the
+/// quietest launch. On a machine with other load whole launches are slow, which says nothing of any host.
+fn level(logs: &mut BTreeMap<(usize, usize), Vec<f64>>) {
+    let launches = logs.values().map(Vec::len).max().unwrap_or_default();
+    // Times of a pair that lacks a launch do not tell which one.
+    let mut whole: Vec<&mut Vec<f64>> = logs.values_mut().filter(|logs| logs.len() == launches).collect();
+    let middles: Vec<f64> = whole.iter().filter_map(|logs| median(logs.iter().copied())).collect();
+    let of_launch = |launch: usize| median(whole.iter().zip(&middles).map(|(logs, middle)| logs[launch] - middle));
+    let levels: Vec<f64> = (0..launches).filter_map(of_launch).collect();
+    let quietest = levels.iter().copied().fold(f64::INFINITY, f64::min);
+    for logs in &mut whole {
+        logs.iter_mut()
+            .zip(&levels)
+            .for_each(|(log, level)| *log -= level - quietest);
     }
 }
 

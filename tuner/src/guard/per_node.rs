@@ -38,8 +38,10 @@ pub(super) fn map(
         return Ok(None);
     }
     let pairs = pairs(hosts.len());
-    jobs.progress
-        .phase(&format!("{} pairs of {} hosts", pairs.len(), hosts.len()), LAUNCHES as u64);
+    jobs.progress.phase(
+        &format!("{} pairs of {} hosts", pairs.len(), hosts.len()),
+        LAUNCHES as u64,
+    );
     let mut measured: BTreeMap<Kind, Measured> = BTreeMap::new();
     let mut done = 0;
     while done < LAUNCHES && !jobs.budget.exhausted() {

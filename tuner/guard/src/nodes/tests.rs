@@ -52,6 +52,29 @@ fn a_slow_host_is_named_alone_among_few_and_among_many() {
     }
 }
 
+/// Slow hosts where whole launches take longer, by these factors.
+fn slow_in_moods(seed: u64, hosts: usize, moods: [f64; 4], factor: impl Fn(usize, usize) -> f64) -> Vec<Vec<String>> {
+    let mut measured = measured(seed, hosts, factor);
+    for times in measured.values_mut().flat_map(BTreeMap::values_mut) {
+        times.iter_mut().zip(moods).for_each(|(time, mood)| *time *= mood);
+    }
+    let map = judge(&names(hosts), &measured, &RULE);
+    map.slow.into_iter().map(|slow| slow.hosts).collect()
+}
+
+#[test]
+fn launches_that_are_slow_for_all_pairs_hide_no_slow_host_and_make_none() {
+    let moods = [1.0, 1.5, 1.1, 1.8];
+    for seed in 0..20 {
+        let found = slow_in_moods(seed, 4, moods, |a, b| if a == 2 || b == 2 { 1.76 } else { 1.0 });
+        assert!(!found.is_empty(), "seed {seed}");
+        assert!(found.iter().all(|hosts| *hosts == ["n2"]), "seed {seed}: {found:?}");
+    }
+    let alike = |seed: &u64| !slow_in_moods(*seed, 4 + *seed as usize % 20, moods, |_, _| 1.0).is_empty();
+    let count = (0..300).filter(alike).count();
+    assert!(count <= 1, "{count} of 300");
+}
+
 #[test]
 fn hosts_that_are_alike_are_left_alone() {
     let alarms = (0..300).filter(|seed| !slow(*seed, 4 + *seed as usize % 20, |_, _| 1.0).is_empty());
