@@ -9,6 +9,8 @@ mod grouping;
 mod halving;
 mod ring_order;
 mod splitting;
+#[cfg(test)]
+mod trees;
 mod two_tree;
 
 use std::ops::Range;

@@ -145,7 +145,7 @@ fn combine<T: Transport>(
         let target = if is_last { result.take() } else { slots.next() };
         overlap.receive(child, target.unwrap_or_default())?;
     }
-    // What is combined; nothing while that is the input alone.
+    // The combination so far; nothing while that is the input alone.
     let mut held: Option<&mut [u8]> = None;
     for child in place.children() {
         let came = overlap.received()?;

@@ -1,8 +1,8 @@
 //! The k-nomial tree made by grouping the ranks: [`super::Splitting`] from below.
 //!
 //! Splitting makes parts of equal length; grouping makes groups of `radix` ranks that follow each other, groups of as many groups, and so on.
-//! Where a node has `radix` ranks in order, or a power of it, they are one group, and the first levels stay on the node. What is left over
-//! makes a smaller last group. Subtrees are runs of ranks for any root, as there.
+//! `radix` ranks of a node in order, or a power of it, are one group, so that the first levels stay on the node. Ranks that are left over
+//! make a smaller last group. Subtrees are runs of ranks for any root, as there.
 
 use std::ops::Range;
 
@@ -81,35 +81,30 @@ pub fn largest_group(p: usize, radix: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::splitting_rounds;
+    use crate::schedule::{splitting_rounds, trees};
 
     fn places() -> impl Iterator<Item = (usize, usize, usize, Vec<Grouping>)> {
-        [2, 3, 4, 5, 8, 64].into_iter().flat_map(|radix| {
-            (1..40).flat_map(move |p| {
-                (0..p).map(move |root| {
-                    let places = (0..p).map(|rank| Grouping::new(rank, root, p, radix)).collect();
-                    (p, root, radix, places)
-                })
-            })
-        })
+        trees::places(Grouping::new)
     }
 
     #[test]
     fn every_rank_but_the_root_is_the_child_of_its_parent() {
+        trees::assert_parents(places().map(|(p, root, radix, places)| {
+            let seen = places
+                .iter()
+                .map(|place| (place.parent, place.subtree.clone(), place.children().collect()));
+            (p, root, radix, seen.collect())
+        }));
+    }
+
+    #[test]
+    fn no_subtree_but_the_roots_is_larger_than_the_largest_group() {
         for (p, root, radix, places) in places() {
-            let at = format!("p = {p}, root {root}, radix {radix}");
-            for (rank, place) in places.iter().enumerate() {
-                match place.parent {
-                    None => assert_eq!((rank, &place.subtree), (root, &(0..p)), "{at}"),
-                    Some(parent) => {
-                        assert_eq!(rank, place.subtree.start, "{at}");
-                        assert!(places[parent].children().any(|child| child == place.subtree), "{at}");
-                        assert!(place.subtree.len() <= largest_group(p, radix), "{at}");
-                    }
-                }
-                let mut children = place.children();
-                assert!(children.all(|child| places[child.start].parent == Some(rank)), "{at}");
-            }
+            let mut others = places.iter().filter(|place| place.parent.is_some());
+            assert!(
+                others.all(|place| place.subtree.len() <= largest_group(p, radix)),
+                "p = {p}, root {root}, radix {radix}"
+            );
         }
     }
 

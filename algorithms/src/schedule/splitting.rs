@@ -158,37 +158,20 @@ pub fn splitting_rounds(p: usize, radix: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Halving;
+    use crate::schedule::{Halving, trees};
 
     fn places() -> impl Iterator<Item = (usize, usize, usize, Vec<Splitting>)> {
-        [2, 3, 4, 5, 8, 64].into_iter().flat_map(|radix| {
-            (1..40).flat_map(move |p| {
-                (0..p).map(move |root| {
-                    let places = (0..p).map(|rank| Splitting::new(rank, root, p, radix)).collect();
-                    (p, root, radix, places)
-                })
-            })
-        })
+        trees::places(Splitting::new)
     }
 
     #[test]
     fn every_rank_but_the_root_is_the_child_of_its_parent() {
-        for (p, root, radix, places) in places() {
-            let at = format!("p = {p}, root {root}, radix {radix}");
-            for (rank, place) in places.iter().enumerate() {
-                match place.parent {
-                    None => assert_eq!((rank, &place.subtree), (root, &(0..p)), "{at}"),
-                    Some(parent) => {
-                        assert_eq!(rank, place.subtree.start, "{at}");
-                        assert!(places[parent].children().any(|child| child == place.subtree), "{at}");
-                    }
-                }
-                assert!(
-                    place.children().all(|child| places[child.start].parent == Some(rank)),
-                    "{at}"
-                );
-            }
-        }
+        trees::assert_parents(places().map(|(p, root, radix, places)| {
+            let seen = places
+                .iter()
+                .map(|place| (place.parent, place.subtree.clone(), place.children().collect()));
+            (p, root, radix, seen.collect())
+        }));
     }
 
     /// Messages are one piece of memory, and a rank's data is, at any time.

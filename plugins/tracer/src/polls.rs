@@ -1,6 +1,6 @@
 //! Which calls that find nothing are timed.
 //!
-//! A program that polls calls MPI for as long as nothing comes: half of hpcc's `MPIRandomAccess` are `MPI_Test` and `MPI_Testany`, tens of millions of them.
+//! A program that polls calls MPI for as long as nothing comes: hpcc's `MPIRandomAccess` makes tens of millions of calls of `MPI_Test` and `MPI_Testany`.
 //! Two readings of the clock take as long as such a call. So behind a row of them one in eight is timed, and stands for eight. It is drawn and not
 //! counted out, since a program may ask for several things in turn, of which one would always be hit.
 

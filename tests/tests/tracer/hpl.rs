@@ -73,7 +73,7 @@ pub(super) fn made() -> Option<PathBuf> {
 /// A program that is traced.
 pub(super) struct Program {
     pub(super) path: PathBuf,
-    /// What is preloaded behind the tracer.
+    /// A library that is preloaded behind the tracer.
     pub(super) behind: Option<PathBuf>,
     /// True if the places of its calls have functions and lines, and not only offsets.
     has_symbols: bool,

@@ -24,7 +24,7 @@ const BYTES: ByLevel = ByLevel { across: 4, within: 5 };
 const BOTH_WAYS: usize = 6;
 const COMBINED: usize = 7;
 
-/// Where a message goes.
+/// The way of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     /// From node to node.
@@ -107,7 +107,7 @@ enum Event {
 struct Message {
     from: usize,
     to: usize,
-    /// Of those between these two.
+    /// Its number among the messages between these two.
     number: usize,
     bytes: f64,
     level: Level,
