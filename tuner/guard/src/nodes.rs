@@ -1,13 +1,17 @@
 //! Hosts against each other: which one is slow, and which pair.
 //!
-//! Each pair of hosts is measured in several launches. What a launch does to all pairs is taken out of their times. Of these the fastest counts: what disturbs one
-//! launch is gone in the next one, and what
-//! is wrong with a host or a link is not. In logarithms, the time of a pair is a common one, plus what each of both hosts adds, plus chance. What a
-//! host adds is the *median over its pairs* of their distance from the median pair: a slow host makes all of its own pairs
-//! slow and one pair of every other host, which does not move that one's median. A host is slow if what it adds lies above that of the others
-//! by more than the tolerance and by more than chance: the distance over the spread (median absolute deviation of the hosts, or the spread between
-//! launches if that is larger), by Student's t with one degree of freedom less than there are pairs, corrected by Holm over all hosts and both kinds of
-//! messages. The pairs that are slow beyond what both hosts add are told likewise, where no host is slow.
+//! Each pair of hosts is measured in several launches. The part of a launch that all pairs share is taken out of their times. Of these the fastest counts:
+//! a disturbance of one launch is gone in the next one, and a fault of a host or a link is not.
+//!
+//! In logarithms, the time of a pair is a common one, plus what each of both hosts adds, plus chance. The part that a host adds is the *median over its pairs*
+//! of their distance from the median pair: a slow host makes all of its own pairs slow and one pair of every other host, which does not move that one's median.
+//!
+//! A host is slow if it adds more than the others by more than the tolerance and by more than chance: the distance over its spread, by Student's t with one
+//! degree of freedom less than there are pairs, corrected by Holm over all hosts and both kinds of messages. The spread has two parts: that of the hosts (median
+//! absolute deviation), and that of what one half of the launches and the other say of a host. Pairs that are slow beyond what both hosts add are told
+//! likewise, where no host is slow.
+//!
+//! There are two looks ([`LOOKS`]), each at half of the error rate: if something seems slow after a few launches and chance may have done it, there are more.
 
 use std::collections::BTreeMap;
 
@@ -117,14 +121,55 @@ pub struct Slow {
     pub p_adjusted: f64,
 }
 
+/// Logarithms of the times of each pair, launch by launch.
+type ByPair = BTreeMap<(usize, usize), Vec<f64>>;
+
 /// One kind in logarithms.
 struct Logs {
+    estimate: Estimate,
+    /// Spread of the share that a host adds, between halves of the launches.
+    of_hosts: f64,
+    /// Spread of what is left of a pair, likewise.
+    of_pairs: f64,
+}
+
+/// Times of pairs in some of the launches, and what hosts add to them.
+struct Estimate {
+    /// The fastest launch of each pair.
     pairs: BTreeMap<(usize, usize), f64>,
     centre: f64,
-    /// Spread between launches of a pair.
-    of_launches: f64,
     /// The share that each host adds.
     added: Vec<Option<f64>>,
+}
+
+impl Estimate {
+    /// Estimates from the launches that `is_counted`; `None` if none of them has a pair.
+    fn of(logs: &ByPair, hosts: usize, is_counted: impl Fn(usize) -> bool) -> Option<Estimate> {
+        let fastest = |logs: &Vec<f64>| {
+            let counted = logs.iter().enumerate().filter(|(launch, _)| is_counted(*launch));
+            counted.map(|(_, log)| *log).reduce(f64::min)
+        };
+        let pairs = logs.iter().filter_map(|(pair, logs)| Some((*pair, fastest(logs)?)));
+        let pairs: BTreeMap<(usize, usize), f64> = pairs.collect();
+        let centre = median(pairs.values().copied())?;
+        let added = |host: usize| {
+            let own = pairs.iter().filter(|((a, b), _)| *a == host || *b == host);
+            median(own.map(|(_, log)| log - centre))
+        };
+        Some(Estimate {
+            added: (0..hosts).map(added).collect(),
+            centre,
+            pairs,
+        })
+    }
+
+    /// The part of each pair's time that neither of its hosts adds.
+    fn left(&self) -> impl Iterator<Item = ((usize, usize), f64)> {
+        let of_host = |host: usize| self.added.get(host).copied().flatten().unwrap_or_default();
+        let left =
+            move |(pair, log): (&(usize, usize), &f64)| (*pair, log - self.centre - of_host(pair.0) - of_host(pair.1));
+        self.pairs.iter().map(left)
+    }
 }
 
 impl Logs {
@@ -133,50 +178,51 @@ impl Logs {
             let logs: Vec<f64> = seconds.iter().map(|seconds| seconds.ln()).collect();
             (*pair, logs)
         });
-        let mut logs: BTreeMap<(usize, usize), Vec<f64>> = logs.filter(|(_, logs)| !logs.is_empty()).collect();
+        let mut logs: ByPair = logs.filter(|(_, logs)| !logs.is_empty()).collect();
         level(&mut logs);
-        let pairs: BTreeMap<(usize, usize), f64> = logs
-            .iter()
-            .map(|(pair, logs)| (*pair, logs.iter().copied().fold(f64::INFINITY, f64::min)))
-            .collect();
-        let centre = median(pairs.values().copied())?;
-        let differences = logs.values().flat_map(|logs| {
-            let next = logs.iter().skip(1);
-            logs.iter().zip(next).map(|(one, other)| one - other)
-        });
-        let differences: Vec<f64> = differences.collect();
-        let added = |host: usize| {
-            let own = pairs.iter().filter(|((a, b), _)| *a == host || *b == host);
-            median(own.map(|(_, log)| log - centre))
-        };
-        let added = (0..hosts).map(added).collect();
+        let (mut of_hosts, mut of_pairs) = (Vec::new(), Vec::new());
+        for half in halves(logs.values().map(Vec::len).max().unwrap_or_default()) {
+            let one = Estimate::of(&logs, hosts, |launch| half.contains(&launch));
+            let other = Estimate::of(&logs, hosts, |launch| !half.contains(&launch));
+            let Some((one, other)) = one.zip(other) else { continue };
+            let hosts = one.added.iter().zip(&other.added);
+            of_hosts.extend(hosts.filter_map(|(one, other)| Some((*one)? - (*other)?)));
+            let others: BTreeMap<(usize, usize), f64> = other.left().collect();
+            of_pairs.extend(one.left().filter_map(|(pair, left)| Some(left - others.get(&pair)?)));
+        }
+        // The difference of two halves varies by the square root of two more than one of them, and a half more than the whole.
+        let of = |differences: &[f64]| spread(differences, 0.0) / std::f64::consts::SQRT_2;
         Some(Logs {
-            // The difference of two launches varies by the square root of two more than one of them.
-            of_launches: spread(&differences, 0.0) / std::f64::consts::SQRT_2,
-            pairs,
-            centre,
-            added,
+            estimate: Estimate::of(&logs, hosts, |_| true)?,
+            of_hosts: of(&of_hosts),
+            of_pairs: of(&of_pairs),
         })
     }
 
     /// The share that the middle host adds. A slow host among few moves the median pair, and this back.
     fn middle(&self) -> f64 {
-        median(self.added.iter().flatten().copied()).unwrap_or_default()
+        median(self.estimate.added.iter().flatten().copied()).unwrap_or_default()
     }
 
     /// The distance of each value from the middle one, and the probability of such a distance by chance.
-    fn outliers(&self, values: &[f64]) -> Vec<(f64, f64)> {
+    fn outliers(&self, values: &[f64], of_launches: f64) -> Vec<(f64, f64)> {
         let middle = median(values.iter().copied()).unwrap_or_default();
-        let scale = spread(values, middle).max(self.of_launches).max(LEAST_SPREAD);
-        let freedom = (self.pairs.len() as f64 - 1.0).max(1.0);
+        let scale = spread(values, middle).hypot(of_launches).max(LEAST_SPREAD);
+        let freedom = (self.estimate.pairs.len() as f64 - 1.0).max(1.0);
         let outlier = |value: &f64| (value - middle, upper_tail((value - middle) / scale, freedom));
         values.iter().map(outlier).collect()
     }
 }
 
+/// Half of the launches, in turn: neighbours, which share a mood of the machine more than others do.
+fn halves(launches: usize) -> impl Iterator<Item = Vec<usize>> {
+    let half = launches / 2;
+    (0..half).map(move |first| (first..first + half).collect())
+}
+
 /// Takes out of all pairs' logarithms what a launch does to all of them: the median over the pairs of the distance from each pair's own middle, beyond the
 /// quietest launch. On a machine with other load whole launches are slow, which says nothing of any host.
-fn level(logs: &mut BTreeMap<(usize, usize), Vec<f64>>) {
+fn level(logs: &mut ByPair) {
     let launches = logs.values().map(Vec::len).max().unwrap_or_default();
     // Times of a pair that lacks a launch do not tell which one.
     let mut whole: Vec<&mut Vec<f64>> = logs.values_mut().filter(|logs| logs.len() == launches).collect();
@@ -189,6 +235,32 @@ fn level(logs: &mut BTreeMap<(usize, usize), Vec<f64>>) {
             .zip(&levels)
             .for_each(|(log, level)| *log -= level - quietest);
     }
+}
+
+/// Launches after which hosts are judged: few, and more where a host or a pair seems slow that chance may have slowed.
+pub const LOOKS: [usize; 2] = [4, 8];
+
+/// Judges hosts in looks. `measure` gives the times of so many launches, of which the ones before it are the first, or of fewer where time is up.
+///
+/// # Errors
+/// Those of `measure`.
+pub fn judge_in_looks<E>(
+    hosts: &[String],
+    rule: &Rule,
+    mut measure: impl FnMut(usize) -> Result<BTreeMap<Kind, Measured>, E>,
+) -> Result<Map, E> {
+    let of_look = Rule {
+        alpha: rule.alpha / LOOKS.len() as f64,
+        ..*rule
+    };
+    let [few, many] = LOOKS;
+    let measured = measure(few)?;
+    let map = judge(hosts, &measured, &of_look);
+    let suspects = judge(hosts, &measured, &Rule { alpha: 1.0, ..*rule }).slow;
+    if !map.slow.is_empty() || suspects.is_empty() {
+        return Ok(map);
+    }
+    Ok(judge(hosts, &measure(many)?, &of_look))
 }
 
 /// Judges hosts by the times of their pairs.
@@ -205,8 +277,9 @@ pub fn judge(hosts: &[String], measured: &BTreeMap<Kind, Measured>, rule: &Rule)
     let of_kind = |(kind, logs): (&Kind, &Logs)| OfKind {
         kind: *kind,
         bytes: kind.bytes(),
-        seconds: (logs.centre + logs.middle()).exp(),
+        seconds: (logs.estimate.centre + logs.middle()).exp(),
         pairs: logs
+            .estimate
             .pairs
             .iter()
             .map(|(hosts, log)| Pair {
@@ -215,6 +288,7 @@ pub fn judge(hosts: &[String], measured: &BTreeMap<Kind, Measured>, rule: &Rule)
             })
             .collect(),
         factors: logs
+            .estimate
             .added
             .iter()
             .map(|added| added.map(|added| (added - logs.middle()).exp()))
@@ -238,11 +312,11 @@ fn slow_hosts(hosts: &[String], logs: &BTreeMap<Kind, Logs>, rule: &Rule) -> Vec
     for (kind, logs) in logs {
         let known: Vec<(&String, f64)> = hosts
             .iter()
-            .zip(&logs.added)
+            .zip(&logs.estimate.added)
             .filter_map(|(host, added)| Some((host, (*added)?)))
             .collect();
         let values: Vec<f64> = known.iter().map(|(_, added)| *added).collect();
-        for ((host, _), outlier) in known.iter().zip(logs.outliers(&values)) {
+        for ((host, _), outlier) in known.iter().zip(logs.outliers(&values, logs.of_hosts)) {
             candidates.push((vec![(*host).clone()], *kind, outlier));
         }
     }
@@ -255,10 +329,8 @@ fn slow_pairs(hosts: &[String], logs: &BTreeMap<Kind, Logs>, rule: &Rule) -> Vec
     }
     let mut candidates = Vec::new();
     for (kind, logs) in logs {
-        let of_host = |host: usize| logs.added.get(host).copied().flatten().unwrap_or_default();
-        let left = |(pair, log): (&(usize, usize), &f64)| log - logs.centre - of_host(pair.0) - of_host(pair.1);
-        let values: Vec<f64> = logs.pairs.iter().map(left).collect();
-        for (pair, outlier) in logs.pairs.keys().zip(logs.outliers(&values)) {
+        let (pairs, values): (Vec<(usize, usize)>, Vec<f64>) = logs.estimate.left().unzip();
+        for (pair, outlier) in pairs.iter().zip(logs.outliers(&values, logs.of_pairs)) {
             let names = [pair.0, pair.1].map(|host| hosts.get(host).cloned().unwrap_or_default());
             candidates.push((names.to_vec(), *kind, outlier));
         }

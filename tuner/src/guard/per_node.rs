@@ -12,9 +12,6 @@ use kilter_protocol::plan::{Block, Implementation, Item, Repetitions};
 use kilter_protocol::task::{Functionality, Task};
 use kilter_search::context::Jobs;
 
-/// Launches, in which ranks, pages and routes are drawn anew.
-const LAUNCHES: usize = 4;
-
 /// Repetitions of each pair in a launch.
 const REPETITIONS: Repetitions = Repetitions::until(6, 20, 0.03, 0.25);
 
@@ -38,31 +35,25 @@ pub(super) fn map(
         return Ok(None);
     }
     let pairs = pairs(hosts.len());
-    jobs.progress.phase(
-        &format!("{} pairs of {} hosts", pairs.len(), hosts.len()),
-        LAUNCHES as u64,
-    );
+    let rule = nodes::Rule {
+        alpha: rule.alpha,
+        tolerance: rule.tolerance,
+    };
     let mut measured: BTreeMap<Kind, Measured> = BTreeMap::new();
     let mut done = 0;
-    while done < LAUNCHES && !jobs.budget.exhausted() {
-        let name = format!("pairs/{done}");
-        let blocks = blocks(jobs, &name, &pairs, &ranks);
-        let mut session = jobs.session(&name, &Setup::default(), false)?;
-        let outcomes = session
-            .measure_all(&blocks, &mut |_| ())
-            .with_context(|| format!("launch `{name}` failed; its log is in {}", jobs.directory.display()))?;
-        session.finish()?;
-        for (kind, outcome) in Kind::ALL.into_iter().zip(&outcomes) {
-            let measured = measured.entry(kind).or_default();
-            for pair in &pairs {
-                if let Some(seconds) = outcome.median(&item_id(*pair)) {
-                    measured.entry(*pair).or_default().push(seconds);
-                }
-            }
+    let map = nodes::judge_in_looks(&hosts, &rule, |launches| {
+        let phase = match done {
+            0 => format!("{} pairs of {} hosts", pairs.len(), hosts.len()),
+            _ => String::from("further launches: a host or a pair seems slow"),
+        };
+        jobs.progress.phase(&phase, (launches - done) as u64);
+        while done < launches && !jobs.budget.exhausted() {
+            launch(jobs, done, &pairs, &ranks, &mut measured)?;
+            done += 1;
+            jobs.progress.step(1);
         }
-        done += 1;
-        jobs.progress.step(1);
-    }
+        anyhow::Ok(measured.clone())
+    })?;
     for kind in Kind::ALL {
         let known = measured.get(&kind);
         let missing = pairs
@@ -77,11 +68,33 @@ pub(super) fn map(
             ));
         }
     }
-    let rule = nodes::Rule {
-        alpha: rule.alpha,
-        tolerance: rule.tolerance,
-    };
-    Ok(Some(nodes::judge(&hosts, &measured, &rule)))
+    Ok(Some(map))
+}
+
+/// Measures all pairs in one launch, in which ranks, pages and routes are drawn anew.
+fn launch(
+    jobs: &Jobs<'_>,
+    number: usize,
+    pairs: &[(usize, usize)],
+    ranks: &[usize],
+    measured: &mut BTreeMap<Kind, Measured>,
+) -> anyhow::Result<()> {
+    let name = format!("pairs/{number}");
+    let blocks = blocks(jobs, &name, pairs, ranks);
+    let mut session = jobs.session(&name, &Setup::default(), false)?;
+    let outcomes = session
+        .measure_all(&blocks, &mut |_| ())
+        .with_context(|| format!("launch `{name}` failed; its log is in {}", jobs.directory.display()))?;
+    session.finish()?;
+    for (kind, outcome) in Kind::ALL.into_iter().zip(&outcomes) {
+        let measured = measured.entry(kind).or_default();
+        for pair in pairs {
+            if let Some(seconds) = outcome.median(&item_id(*pair)) {
+                measured.entry(*pair).or_default().push(seconds);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The hosts, each once, with the first rank on each.

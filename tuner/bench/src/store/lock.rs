@@ -157,16 +157,28 @@ impl RunLocks {
         let _ = self.set(run, libc::F_UNLCK);
     }
 
-    /// Locks of the open file, not of the process: another store of this process is another one.
     fn set(&self, run: i64, kind: i32) -> Result<(), Errno> {
+        self.set_bytes(offset(run), RECORD, kind)
+    }
+
+    /// Locks of the open file, not of the process: another store of this process is another one. Length 0 is to the end of the file.
+    fn set_bytes(&self, start: u64, length: u64, kind: i32) -> Result<(), Errno> {
         let lock = libc::flock {
             l_type: kind as libc::c_short,
             l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: offset(run).cast_signed(),
-            l_len: RECORD.cast_signed(),
+            l_start: start.cast_signed(),
+            l_len: length.cast_signed(),
             l_pid: 0,
         };
         fcntl(self.file.as_fd(), FcntlArg::F_OFD_SETLK(&lock)).map(drop)
+    }
+}
+
+impl Drop for RunLocks {
+    /// Closing the file is not enough: a child that another thread has just forked has it open until it runs its own program.
+    fn drop(&mut self) {
+        // Where the system refuses, the lock ends when the last of them closes it.
+        let _ = self.set_bytes(0, 0, libc::F_UNLCK);
     }
 }
 
@@ -260,6 +272,18 @@ mod tests {
         );
         first.release(7);
         second.hold(7).unwrap();
+    }
+
+    #[test]
+    fn a_child_that_has_the_file_open_keeps_no_lock_of_a_store_that_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kilter.db");
+        let first = RunLocks::open(&path).unwrap();
+        first.hold(7).unwrap();
+        let of_child = first.file.try_clone().unwrap();
+        drop(first);
+        RunLocks::open(&path).unwrap().hold(7).unwrap();
+        drop(of_child);
     }
 
     #[test]

@@ -11,17 +11,29 @@ const RULE: Rule = Rule {
 
 /// Scripted times: usual ones, those that `factor` multiplies by pair, and a spread of 3 % with a spike now and then.
 fn measured(seed: u64, hosts: usize, factor: impl Fn(usize, usize) -> f64) -> BTreeMap<Kind, Measured> {
+    spread_by(0.03, 4, seed, hosts, factor)
+}
+
+/// Likewise with another spread and the first of [`LOOKS`]' launches.
+fn spread_by(
+    spread: f64,
+    launches: usize,
+    seed: u64,
+    hosts: usize,
+    factor: impl Fn(usize, usize) -> f64,
+) -> BTreeMap<Kind, Measured> {
     let mut source = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut noise = || {
         let radius = (-2.0 * (1.0 - source.random::<f64>()).ln()).sqrt();
         let angle: f64 = std::f64::consts::TAU * source.random::<f64>();
         let spike = if source.random::<f64>() < 0.05 { 1.5 } else { 1.0 };
-        (0.03 * radius * angle.cos()).exp() * spike
+        (spread * radius * angle.cos()).exp() * spike
     };
     let mut all = BTreeMap::new();
     for (kind, usual) in [(Kind::Latency, 2e-6), (Kind::Bandwidth, 2e-4)] {
         let times = |(a, b): (usize, usize)| {
-            let times = (0..4).map(|_| usual * factor(a, b) * noise()).collect();
+            let mut times: Vec<f64> = (0..LOOKS[1]).map(|_| usual * factor(a, b) * noise()).collect();
+            times.truncate(launches);
             ((a, b), times)
         };
         all.insert(kind, pairs(hosts).into_iter().map(times).collect());
@@ -73,6 +85,22 @@ fn launches_that_are_slow_for_all_pairs_hide_no_slow_host_and_make_none() {
     let alike = |seed: &u64| !slow_in_moods(*seed, 4 + *seed as usize % 20, moods, |_, _| 1.0).is_empty();
     let count = (0..300).filter(alike).count();
     assert!(count <= 1, "{count} of 300");
+}
+
+#[test]
+fn single_launches_that_vary_by_a_tenth_hide_no_slow_host_and_make_none() {
+    let alarms = |factor: f64| {
+        let of = |a: usize, b: usize| if a == 2 || b == 2 { factor } else { 1.0 };
+        let is_alarm = |seed: &u64| {
+            let measure = |launches| Ok::<_, std::convert::Infallible>(spread_by(0.10, launches, *seed, 4, of));
+            let Ok(map) = judge_in_looks(&names(4), &RULE, measure);
+            map.slow.iter().any(|slow| factor == 1.0 || slow.hosts == ["n2"])
+        };
+        (0..300).filter(is_alarm).count()
+    };
+    let (found, false_alarms) = (alarms(1.76), alarms(1.0));
+    assert!(found >= 240, "{found} of 300");
+    assert!(false_alarms <= 1, "{false_alarms} of 300");
 }
 
 #[test]
