@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -215,6 +216,25 @@ pub fn processes_with(marker: &str) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Time that a test waits for an event that must come.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Interval of looks at files and processes of others, whose changes are no events for a test: a rank that measures needs the core that looking
+/// would take.
+pub const LOOK: Duration = Duration::from_millis(2);
+
+/// Waits until something has come true that must.
+///
+/// # Panics
+/// It has not after [`PATIENCE`]; `else_what` says what is missing.
+pub fn wait_until(else_what: impl Fn() -> String, come_true: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !come_true() {
+        assert!(begin.elapsed() < PATIENCE, "not in time: {}", else_what());
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// The description of a library, such as `openmpi-4.1`, with its algorithms alone: settings of whole launches, and what their rows rest on, are

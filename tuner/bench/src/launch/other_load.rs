@@ -229,13 +229,20 @@ mod tests {
             .args(["-c", "while :; do :; done"])
             .spawn();
         let mut child = child.unwrap();
-        std::thread::sleep(Duration::from_millis(400));
         let own = |reading: Clocks| reading.own;
-        let while_it_lives = Clocks::now().map(own).unwrap();
+        let before = own(reading);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        // However little of the processor it gets, its time is seen while it lives.
+        let while_it_lives = loop {
+            let now = Clocks::now().map(own).unwrap();
+            if now - before > 0.05 || Instant::now() >= deadline {
+                break now;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
         child.kill().unwrap();
         child.wait().unwrap();
         let afterwards = Clocks::now().map(own).unwrap();
-        let before = own(reading);
         assert!(
             while_it_lives - before > 0.05,
             "{before} to {while_it_lives}: a child that is busy"
