@@ -229,24 +229,23 @@ mod tests {
             .args(["-c", "while :; do :; done"])
             .spawn();
         let mut child = child.unwrap();
-        let own = |reading: Clocks| reading.own;
-        let before = own(reading);
-        let deadline = Instant::now() + Duration::from_secs(60);
-        // However little of the processor it gets, its time is seen while it lives.
-        let while_it_lives = loop {
-            let now = Clocks::now().map(own).unwrap();
-            if now - before > 0.05 || Instant::now() >= deadline {
-                break now;
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        let seconds_of = |pid: u32| {
+            let all = processes();
+            let found = all.iter().find(|one| one.pid == pid.cast_signed()).unwrap();
+            found.ticks / sysconf(SysconfVar::CLK_TCK).unwrap().unwrap() as f64
         };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while seconds_of(child.id()) < 0.3 {
+            assert!(Instant::now() < deadline, "the child gets no processor");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let both = seconds_of(std::process::id()) + seconds_of(child.id());
+        let own = |reading: Clocks| reading.own;
+        let while_it_lives = Clocks::now().map(own).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         let afterwards = Clocks::now().map(own).unwrap();
-        assert!(
-            while_it_lives - before > 0.05,
-            "{before} to {while_it_lives}: a child that is busy"
-        );
+        assert!(while_it_lives >= both, "{while_it_lives} without the child's of {both}");
         assert!(afterwards >= while_it_lives, "and it is not forgotten when it ends");
         assert!(Reading::Clocks(reading).other_cores().is_some());
     }
