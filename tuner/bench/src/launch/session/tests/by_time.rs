@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::super::super::watch::Watch;
 use super::*;
+use crate::launch::files;
+use crate::launch::stand_in::gate;
+use crate::launch::watch::Watch;
 
 const NAMES: [&str; 8] = ["b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
 
@@ -16,6 +18,11 @@ fn session<'r>(site: &Site, run: &'r Run, behaviour: &str, [time, to_finish]: [D
     spec.ends_by = Some(Instant::now() + time);
     spec.limits.finish_seconds = to_finish.as_secs_f64();
     Session::new(run, Path::new("worker"), site.directory.path(), spec).interrupted_by(quiet())
+}
+
+/// True if the first job was told to end.
+fn is_told(site: &Site) -> bool {
+    files::stop_path(&site.directory.path().join("run1-key-1.plan.jsonl")).exists()
 }
 
 #[test]
@@ -31,6 +38,7 @@ fn a_job_whose_time_is_over_ends_in_order_and_what_came_is_kept() {
     kept[answered..].fill(BlockOutcome::default());
     assert_eq!(outcomes, kept);
     assert!(session.is_out_of_time());
+    assert!(is_told(&site));
     // Further questions start no job.
     assert_eq!(session.measure(&block("b9")).unwrap(), BlockOutcome::default());
     assert_eq!(session.finish().unwrap().dropin_calls["blocks"], answered as u64);
@@ -68,10 +76,13 @@ fn a_block_that_goes_on_and_on_is_not_waited_for_and_is_no_failure() {
 fn a_job_that_ends_in_time_is_left_alone() {
     let site = Site::new();
     let run = site.run();
-    let mut session = session(&site, &run, "good", [AMPLE; 2]);
-    let outcomes = session.measure_all(&blocks(&NAMES), &mut |_| ()).unwrap();
+    let mut session = session(&site, &run, "waits b2 left", [AMPLE; 2]);
+    // The job goes on once the session has looked at it.
+    let mut open = |_: &str| std::fs::write(gate(site.directory.path()), "").unwrap();
+    let outcomes = session.measure_all(&blocks(&NAMES), &mut open).unwrap();
     assert_eq!(outcomes, NAMES.map(expected));
     assert!(!session.is_out_of_time());
+    assert!(!is_told(&site));
     session.finish().unwrap();
 }
 
