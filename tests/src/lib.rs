@@ -237,39 +237,23 @@ pub fn wait_until(else_what: impl Fn() -> String, come_true: impl Fn() -> bool) 
     }
 }
 
-/// The description of a library, such as `openmpi-4.1`, with its algorithms alone: settings of whole launches, and what their rows rest on, are
-/// another matter.
-#[must_use]
-pub fn algorithms_of(library: &str) -> String {
-    let path = root().join(format!("configs/libraries/{library}.toml"));
-    let text = std::fs::read_to_string(path).expect("the description is there");
-    let (head, _) = text.split_once("[[parameters]]").expect("it has parameters");
-    let lines = head.lines().filter(|line| !line.starts_with("verified = "));
-    lines.map(|line| format!("{line}\n")).collect()
-}
-
-/// [`algorithms_of`] a library with some of its parameters: a search launches a job for each value of each, which takes most of a test's time.
+/// The description of a library, such as `openmpi-4.1`, with its algorithms and some of its parameters: a search launches a job for each value of
+/// each, which takes most of a test's time.
 ///
 /// # Panics
 /// The description has no such parameter.
 #[must_use]
 pub fn description_with(library: &str, parameters: &[&str]) -> String {
-    let path = root().join(format!("configs/libraries/{library}.toml"));
-    let text = std::fs::read_to_string(path).expect("the description is there");
-    let (settings, _) = text.split_once("[[constraints]]").unwrap_or((&text, ""));
-    let tables = settings.split("[[parameters]]").skip(1);
-    let mut description = algorithms_of(library);
-    for name in parameters {
-        let line = format!("name = \"{name}\"");
-        let table = tables.clone().find(|table| table.lines().any(|one| one == line));
-        let table = table.unwrap_or_else(|| panic!("{library} has no parameter {name}"));
-        description.push_str("[[parameters]]\n");
-        let lines = table
-            .lines()
-            .filter(|line| !line.starts_with("verified = ") && !line.is_empty());
-        description.extend(lines.map(|line| format!("{line}\n")));
-    }
-    description
+    let mut describe = Command::new("python3");
+    describe.arg(root().join("scripts/common/description.py"));
+    let output = run(describe.args([library, "--settings", &parameters.join(",")]), &[0]);
+    String::from_utf8(output.stdout).expect("descriptions are UTF-8")
+}
+
+/// [`description_with`] no parameters: settings of whole launches are another matter.
+#[must_use]
+pub fn algorithms_of(library: &str) -> String {
+    description_with(library, &[])
 }
 
 /// Writes [`description_with`] these parameters of Open MPI 4.1 beside what a test leaves, for `--library-description`.
