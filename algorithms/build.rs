@@ -9,7 +9,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() {
+    // An error that `main` returned would be printed as its fields.
+    if let Err(error) = write_table() {
+        println!("cargo::error={error}");
+    }
+}
+
+fn write_table() -> Result<(), Box<dyn Error>> {
     let directory = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../configs/guidelines");
     println!("cargo::rerun-if-changed={}", directory.display());
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,7 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         if path.extension().is_some_and(|extension| extension == "toml") {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let text = fs::read_to_string(&path)?;
-            if let Some((id, row)) = row(&text).map_err(|error| format!("configs/guidelines/{name}: {error}"))? {
+            let row = row(&text).map_err(|error| GuidelineError {
+                file: name.clone(),
+                error,
+            })?;
+            if let Some((id, row)) = row {
                 rows.insert(id, format!("    // {name}\n{row}"));
             }
         }
@@ -30,24 +41,41 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// A guideline that no row can be written for.
+#[derive(Debug, thiserror::Error)]
+#[error("configs/guidelines/{file}: {error}")]
+struct GuidelineError {
+    file: String,
+    error: RowError,
+}
+
+/// The objection to a guideline.
+#[derive(Debug, thiserror::Error)]
+enum RowError {
+    #[error("`remedy` stands as `remedy = true`, or not at all")]
+    Remedy,
+    #[error("a remedy needs a line `guideline = \"...\"`")]
+    NoStatement,
+    #[error(
+        "a remedy is `a(n) <= b(n) + c(n)`, each a collective on the whole volume, or `a(n) <= b(n){{node}} + c(n*q/p){{lane}}`, \
+         not `{0}`"
+    )]
+    Statement(String),
+}
+
 /// The id and the row of a guideline; `None` if its right side is no remedy.
-fn row(text: &str) -> Result<Option<(String, String)>, String> {
+fn row(text: &str) -> Result<Option<(String, String)>, RowError> {
     if !text.lines().any(|line| line.starts_with("remedy")) {
         return Ok(None);
     }
     if !text.lines().any(|line| line == "remedy = true") {
-        return Err("`remedy` stands as `remedy = true`, or not at all".to_owned());
+        return Err(RowError::Remedy);
     }
     let statement = text
         .lines()
         .find_map(|line| line.strip_prefix("guideline = \"")?.strip_suffix('"'))
-        .ok_or("a remedy needs a line `guideline = \"...\"`")?;
-    let wrong = || {
-        format!(
-            "a remedy is `a(n) <= b(n) + c(n)`, each a collective on the whole volume, or `a(n) <= b(n){{node}} + c(n*q/p){{lane}}`, \
-             not `{statement}`"
-        )
-    };
+        .ok_or(RowError::NoStatement)?;
+    let wrong = || RowError::Statement(statement.to_owned());
     let plain = |call: &str| call.trim().strip_suffix("(n)").map(str::to_owned).ok_or_else(wrong);
     // Volumes of lanes are read by the guideline's parser alone.
     let on_part = |call: &str| {

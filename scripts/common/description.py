@@ -2,6 +2,9 @@
 
     description.py openmpi-4.1 --without-algorithms             its settings alone
     description.py openmpi-5.0 --settings coll_han_priority     of its settings of whole launches these alone, and its algorithms
+    description.py mpich-4.0 --settings ''                      its algorithms alone
+
+The end-to-end tests and `scripts/benchmark-clusters` take theirs from here.
 """
 
 import re
@@ -67,7 +70,7 @@ def main():
         case [library, "--without-algorithms"]:
             text = "".join(table for table in tables(text_of(library)) if not re.match(r"\[+algorithms\b", table))
         case [library, "--settings", names]:
-            text = with_settings(text_of(library), names.split(","))
+            text = with_settings(text_of(library), [name for name in names.split(",") if name])
         case _:
             stop("allowed: LIBRARY --without-algorithms, LIBRARY --settings NAME,NAME")
     print(text, end="")

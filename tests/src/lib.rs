@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -217,39 +218,42 @@ pub fn processes_with(marker: &str) -> Vec<String> {
         .collect()
 }
 
-/// The description of a library, such as `openmpi-4.1`, with its algorithms alone: settings of whole launches, and what their rows rest on, are
-/// another matter.
-#[must_use]
-pub fn algorithms_of(library: &str) -> String {
-    let path = root().join(format!("configs/libraries/{library}.toml"));
-    let text = std::fs::read_to_string(path).expect("the description is there");
-    let (head, _) = text.split_once("[[parameters]]").expect("it has parameters");
-    let lines = head.lines().filter(|line| !line.starts_with("verified = "));
-    lines.map(|line| format!("{line}\n")).collect()
+/// Time that a test waits for an event that must come.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Interval of looks at files and processes of others, whose changes are no events for a test: a rank that measures needs the core that looking
+/// would take.
+pub const LOOK: Duration = Duration::from_millis(2);
+
+/// Waits until something has come true that must.
+///
+/// # Panics
+/// It has not after [`PATIENCE`]; `else_what` says what is missing.
+pub fn wait_until(else_what: impl Fn() -> String, come_true: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !come_true() {
+        assert!(begin.elapsed() < PATIENCE, "not in time: {}", else_what());
+        std::thread::sleep(LOOK);
+    }
 }
 
-/// [`algorithms_of`] a library with some of its parameters: a search launches a job for each value of each, which takes most of a test's time.
+/// The description of a library, such as `openmpi-4.1`, with its algorithms and some of its parameters: a search launches a job for each value of
+/// each, which takes most of a test's time.
 ///
 /// # Panics
 /// The description has no such parameter.
 #[must_use]
 pub fn description_with(library: &str, parameters: &[&str]) -> String {
-    let path = root().join(format!("configs/libraries/{library}.toml"));
-    let text = std::fs::read_to_string(path).expect("the description is there");
-    let (settings, _) = text.split_once("[[constraints]]").unwrap_or((&text, ""));
-    let tables = settings.split("[[parameters]]").skip(1);
-    let mut description = algorithms_of(library);
-    for name in parameters {
-        let line = format!("name = \"{name}\"");
-        let table = tables.clone().find(|table| table.lines().any(|one| one == line));
-        let table = table.unwrap_or_else(|| panic!("{library} has no parameter {name}"));
-        description.push_str("[[parameters]]\n");
-        let lines = table
-            .lines()
-            .filter(|line| !line.starts_with("verified = ") && !line.is_empty());
-        description.extend(lines.map(|line| format!("{line}\n")));
-    }
-    description
+    let mut describe = Command::new("python3");
+    describe.arg(root().join("scripts/common/description.py"));
+    let output = run(describe.args([library, "--settings", &parameters.join(",")]), &[0]);
+    String::from_utf8(output.stdout).expect("descriptions are UTF-8")
+}
+
+/// [`description_with`] no parameters: settings of whole launches are another matter.
+#[must_use]
+pub fn algorithms_of(library: &str) -> String {
+    description_with(library, &[])
 }
 
 /// Writes [`description_with`] these parameters of Open MPI 4.1 beside what a test leaves, for `--library-description`.

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use kilter_tests::LOOK;
+
 /// Far more than they take on a busy machine.
 const LIMIT: Duration = Duration::from_secs(1800);
 
@@ -14,7 +16,7 @@ fn builds_for_further_libraries_have_ended() {
     let begin = Instant::now();
     while !Path::new(&file).exists() {
         assert!(begin.elapsed() < LIMIT, "the builds did not end in {LIMIT:?}");
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(LOOK);
     }
 }
 

@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use kilter_tests::{FEW_REPETITIONS, kilter, processes_with, program, report, run};
+use kilter_tests::{FEW_REPETITIONS, LOOK, kilter, processes_with, program, report, run, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// Interval of looks at the database and at processes: a rank that measures needs the core that looking would take.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// Rows of samples, with their contents.
 fn samples(database: &Path) -> Vec<(i64, Vec<u8>)> {
@@ -117,9 +113,10 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         kill(pid, Signal::SIGKILL).unwrap();
         child.wait().unwrap();
         // The job dies with the tuner, by itself; the store is what the tuner had written.
-        while !processes_with(&marker).is_empty() {
-            std::thread::sleep(LOOK);
-        }
+        wait_until(
+            || format!("attempt {attempt}: the job outlives the tuner"),
+            || processes_with(&marker).is_empty(),
+        );
         let now = samples(&database);
         assert!(
             now.len() >= known.len(),

@@ -141,7 +141,7 @@ impl Side<'_> {
             to = rest;
             if count > 0 {
                 // SAFETY: by this function's contract.
-                unsafe { kilter_mpi::layout::pack(address, count, self.datatype, block, call.comm)? };
+                unsafe { kilter_mpi::packing::pack(address, count, self.datatype, block, call.comm)? };
             }
         }
         Ok(())
@@ -158,7 +158,7 @@ impl Side<'_> {
             from = rest;
             if count > 0 {
                 // SAFETY: by this function's contract.
-                unsafe { kilter_mpi::layout::unpack(block, address, count, self.datatype, call.comm)? };
+                unsafe { kilter_mpi::packing::unpack(block, address, count, self.datatype, call.comm)? };
             }
         }
         Ok(())

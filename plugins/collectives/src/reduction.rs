@@ -6,6 +6,7 @@
 use kilter_algorithms::{Collective, Shape};
 use kilter_mpi::constants;
 use kilter_mpi::layout::{self, Layout};
+use kilter_mpi::packing;
 
 use crate::buffers::{Buffers, Lists, Staging, overlap};
 use crate::call::Call;
@@ -69,7 +70,7 @@ pub(crate) unsafe fn carry_out(call: &Call<'_>, staging: &mut Staging<'_>, lists
         let is_untouched = call.collective == Collective::Exscan && call.rank == 0;
         if output_count > 0 && !layout.is_dense() && !is_untouched {
             let place = (call.comm, call.rank);
-            layout::copy_elements(output.cast(), arguments.recv, output_count, arguments.recv_type, place)?;
+            packing::copy_elements(output.cast(), arguments.recv, output_count, arguments.recv_type, place)?;
         }
     }
     Ok(())

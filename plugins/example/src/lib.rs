@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kilter_abi::{ABI_VERSION, Algorithm, Arguments, Context, MAGIC, MPI_IDENTITY, Parameter, Plugin, Scratch};
-use kilter_mpi::{MpiError, constants, layout};
+use kilter_mpi::{MpiError, constants, packing};
 
 const TAG: c_int = 1;
 
@@ -120,7 +120,7 @@ fn chain(context: &mut Context, arguments: &Arguments) -> Result<(), MpiError> {
     let comm = context.comm;
     if place == 0 {
         // SAFETY: by the ABI, the program's buffer has as many elements.
-        unsafe { layout::pack(arguments.recv, count, arguments.recv_type, packed, comm)? };
+        unsafe { packing::pack(arguments.recv, count, arguments.recv_type, packed, comm)? };
     }
     for part in packed.chunks_mut(segment) {
         let (address, length) = (part.as_mut_ptr().cast::<c_void>(), part.len() as c_int);
@@ -148,7 +148,7 @@ fn chain(context: &mut Context, arguments: &Arguments) -> Result<(), MpiError> {
     }
     if place > 0 {
         // SAFETY: by the ABI, the program's buffer has room for as many elements.
-        unsafe { layout::unpack(packed, arguments.recv, count, arguments.recv_type, comm)? };
+        unsafe { packing::unpack(packed, arguments.recv, count, arguments.recv_type, comm)? };
     }
     Ok(())
 }

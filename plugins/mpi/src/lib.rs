@@ -14,7 +14,7 @@
 //! * [`attribute`]: attributes of communicators.
 //! * [`presence`]: whether every rank has loaded a preloaded library.
 //! * [`nodes()`]: which ranks share a node.
-//! * [`layout`]: how a datatype lies in memory. [`mod@envelope`]: how it was made. [`blocks`]: where its data lie.
+//! * [`layout`]: how a datatype lies in memory. [`mod@envelope`]: how it was made. [`blocks`]: where its data lie. [`packing`]: its elements as bytes in a row.
 //! * [`handle`]: handles as numbers.
 //!
 //! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
@@ -41,6 +41,7 @@ pub mod library_file;
 pub mod mpit;
 mod nodes;
 mod over_lanes;
+pub mod packing;
 mod pipeline;
 mod predefined;
 pub mod presence;

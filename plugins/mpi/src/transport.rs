@@ -1,5 +1,7 @@
 //! Point-to-point messages of an MPI communicator, as the algorithms want them.
 
+mod piece;
+
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -8,10 +10,11 @@ use std::sync::Arc;
 use kilter_algorithms::schedule::elements;
 use kilter_algorithms::shared_memory::Event;
 use kilter_algorithms::{Family, Nodes, SharedMemory, Transport, TransportError};
-use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
+use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op, MPI_Status};
 
+use self::piece::{Piece, bytes, check_length, complete};
 use crate::error::pmpi;
-use crate::{Arena, MpiError, constants};
+use crate::{Arena, constants};
 
 /// Tag of every message; the communicator is the algorithm's own, so that one suffices.
 const TAG: c_int = 7;
@@ -54,37 +57,6 @@ pub struct MpiRequest<'b> {
     /// The other pieces of a long message.
     rest: Vec<Piece>,
     buffer: PhantomData<&'b mut [u8]>,
-}
-
-/// A piece of a message.
-struct Piece {
-    request: MPI_Request,
-    /// Bytes to come; `None` for a message sent.
-    expected: Option<usize>,
-}
-
-/// A piece that nobody has waited for, since an error came between: MPI must not write to the buffer once its owner has it back.
-impl Drop for Piece {
-    #[inline]
-    fn drop(&mut self) {
-        if self.request != constants::request_null() {
-            give_up(&mut self.request, self.expected.is_some());
-        }
-    }
-}
-
-/// Ends a receive without its message. A send is left to end by itself: to wait for it might take for ever, and MPI only reads there.
-#[cold]
-fn give_up(request: &mut MPI_Request, is_receive: bool) {
-    // SAFETY: the request is active. What these return changes nothing: the error that led here is on its way.
-    unsafe {
-        if is_receive {
-            mpi_sys::PMPI_Cancel(request);
-            mpi_sys::PMPI_Wait(request, constants::status_ignore());
-        } else {
-            mpi_sys::PMPI_Request_free(request);
-        }
-    }
 }
 
 impl<'a> MpiTransport<'a> {
@@ -215,42 +187,6 @@ impl<'a> MpiTransport<'a> {
         let received = self.recv_piece(from, recv);
         complete("PMPI_Wait of PMPI_Isend", to, outgoing)?;
         received
-    }
-}
-
-/// Waits for a piece.
-#[inline]
-fn complete(operation: &'static str, peer: usize, mut piece: Piece) -> Result<(), TransportError> {
-    let Some(expected) = piece.expected else {
-        // SAFETY: the request is active (it is consumed here) and its buffer still lent.
-        let code = unsafe { mpi_sys::PMPI_Wait(&raw mut piece.request, constants::status_ignore()) };
-        return MpiError::check(operation, code).map_err(|error| error.with_peer(peer));
-    };
-    let mut status = MaybeUninit::zeroed();
-    // SAFETY: as above; the call fills the status.
-    let (code, status): (c_int, MPI_Status) = unsafe {
-        let code = mpi_sys::PMPI_Wait(&raw mut piece.request, status.as_mut_ptr());
-        (code, status.assume_init())
-    };
-    MpiError::check(operation, code).map_err(|error| error.with_peer(peer))?;
-    check_length(&status, peer, expected)
-}
-
-#[inline]
-fn bytes(operation: &'static str, peer: usize, length: usize) -> Result<c_int, TransportError> {
-    MpiError::count(operation, length).map_err(|error| error.with_peer(peer))
-}
-
-/// Checks how much came.
-#[inline]
-fn check_length(status: &MPI_Status, peer: usize, expected: usize) -> Result<(), TransportError> {
-    match constants::received_bytes(status) {
-        Some(got) if got == expected => Ok(()),
-        got => Err(TransportError::Length {
-            peer,
-            expected,
-            got: got.unwrap_or(usize::MAX),
-        }),
     }
 }
 

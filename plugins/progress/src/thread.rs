@@ -75,6 +75,7 @@ impl Shared {
     pub(crate) fn keep_out(&self, limit: Duration) {
         self.stop.store(true, Ordering::SeqCst);
         let begin = Instant::now();
+        // No event: a thread that announced each leaving would take a lock or make a system call for every probe.
         while self.inside.load(Ordering::SeqCst) && begin.elapsed() < limit {
             std::thread::yield_now();
         }
@@ -144,6 +145,7 @@ impl<P: Send + 'static> Started<P> {
             if begin.elapsed() > limit {
                 return None;
             }
+            // The standard library has no `join` with a limit.
             std::thread::sleep(Duration::from_micros(20));
         }
         self.handle.join().ok()
@@ -262,6 +264,7 @@ mod tests {
             falls_asleep();
             let (quiet, woken) = (probes(), wakeups());
             assert_eq!(woken, round);
+            // A thread that polls would be seen; one that sleeps passes however long this takes.
             std::thread::sleep(Duration::from_millis(5));
             assert_eq!((probes(), wakeups()), (quiet, woken));
         }

@@ -1,5 +1,7 @@
 //! The loop over collectives, cases and rows.
 
+mod row;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -7,54 +9,21 @@ use anyhow::Context as _;
 use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
 use kilter_host::Hosted;
-use kilter_host::plugins::{Callable, Loaded};
+use kilter_host::plugins::Loaded;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
-use kilter_protocol::row::Row;
-use kilter_protocol::verifying::{Bits, Line, Request};
+use kilter_protocol::verifying::{Line, Request};
 
+pub(crate) use self::row::Chosen;
+use self::row::{ENOUGH, Tally, of_row};
 use crate::bits::{self, NoBits};
 use crate::call::{Call, Lists};
-use crate::case::{Case, Comm, Values, cases, values};
+use crate::case::{Case, Comm, cases};
 use crate::elements::TYPES;
 use crate::image::Image;
 use crate::operators::{OPERATORS, work_on};
 use crate::problem::Problem;
 use crate::report::Report;
 use crate::world::World;
-
-/// Failures of a row after which it is not run any more.
-const ENOUGH: u64 = 10;
-
-/// A row with the values that it is run with beside its defaults.
-pub(crate) struct Chosen<'a> {
-    pub(crate) callable: &'a Callable,
-    pub(crate) further: Vec<Vec<u64>>,
-}
-
-impl Chosen<'_> {
-    fn row(&self) -> &Row {
-        &self.callable.row
-    }
-}
-
-/// Counts of a row's runs by outcome.
-#[derive(Debug, Default)]
-struct Tally {
-    /// Runs compared with the reference.
-    compared: u64,
-    /// Runs with wrong results.
-    failed: u64,
-    /// Runs that were not made, by reason.
-    skipped: BTreeMap<&'static str, u64>,
-    /// Runs on random doubles.
-    bits: Bits,
-}
-
-impl Tally {
-    fn skip(&mut self, reason: &'static str) {
-        *self.skipped.entry(reason).or_default() += 1;
-    }
-}
 
 /// A communicator of the program's, with the private one and the context that a drop-in would have for it.
 struct Place {
@@ -418,9 +387,4 @@ fn destroys_memory_on_mpich(collective: Collective, case: &Case) -> bool {
         }
         _ => false,
     }
-}
-
-/// The settings of a row in a case.
-fn of_row(case: &Case, chosen: &Chosen<'_>) -> Vec<Values> {
-    values(case, !chosen.row().parameters.is_empty(), &chosen.further)
 }

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 use kilter_protocol::VERSION;
 use kilter_protocol::plan::{
@@ -13,13 +12,11 @@ use kilter_protocol::plan::{
 };
 use kilter_protocol::report::{Event, ReportLine};
 use kilter_protocol::task::Task;
+use kilter_tests::wait_until;
 use tempfile::TempDir;
 
 /// No job of these tests may take longer, in seconds; `mpirun` is killed then.
 const LIMIT: &str = "120";
-
-/// Time that a test waits for an event that must come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The worker, of the sources as they are.
 fn worker() -> &'static Path {
@@ -188,11 +185,10 @@ impl Running {
 
     /// Waits until the report holds what is wanted.
     pub(crate) fn wait_for(&self, what: &str, wanted: impl Fn(&[Event]) -> bool) {
-        let begin = Instant::now();
-        while !wanted(&self.events()) {
-            assert!(begin.elapsed() < PATIENCE, "no {what} in {:?}", self.events());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(
+            || format!("no {what} in {:?}", self.events()),
+            || wanted(&self.events()),
+        );
     }
 
     /// Kills `mpirun` so that it can end nothing: it is the child of `timeout`, which is ours.

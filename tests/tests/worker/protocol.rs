@@ -3,8 +3,9 @@
 use kilter_algorithms::Collective;
 use kilter_protocol::plan::PlanLine;
 use kilter_protocol::report::Event;
+use kilter_tests::{PATIENCE, wait_until};
 
-use crate::worker::job::{Job, PATIENCE, block, item};
+use crate::worker::job::{Job, block, item};
 
 fn kinds(events: &[Event]) -> Vec<String> {
     events
@@ -143,7 +144,7 @@ fn ranks_die_with_mpirun() {
     };
     assert_eq!(ranks(), 2);
     job.kill_mpirun();
-    wait_until("ranks have gone", || ranks() == 0);
+    wait_until(|| "ranks have not gone".to_owned(), || ranks() == 0);
     assert!(!job.finish().status.success());
 }
 
@@ -158,15 +159,10 @@ fn a_rank_dies_with_what_started_it() {
     assert!(std::fs::read_link(&rank).is_ok_and(|program| program.ends_with("kilter-worker")));
     job.kill_starter();
     // The link of a zombie cannot be read either.
-    wait_until("rank has gone", || std::fs::read_link(&rank).is_err());
-}
-
-fn wait_until(what: &str, come_true: impl Fn() -> bool) {
-    let begin = std::time::Instant::now();
-    while !come_true() {
-        assert!(begin.elapsed() < PATIENCE, "not in time: {what}");
-        std::thread::yield_now();
-    }
+    wait_until(
+        || "the rank has not gone".to_owned(),
+        || std::fs::read_link(&rank).is_err(),
+    );
 }
 
 kilter_tests::cases![

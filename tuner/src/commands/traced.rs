@@ -16,7 +16,7 @@ use crate::cli::Traced;
 use crate::launcher;
 use crate::options::own_directory;
 
-/// Between two looks at the command.
+/// Between two looks at the command. A wait that a signal interrupts would sleep on after one that came just before it.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The tracer and the library of a command.

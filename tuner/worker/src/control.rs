@@ -256,7 +256,8 @@ impl Control {
     }
 }
 
-/// Sleeps until a message has come; between two looks for as long as `sleeps` say, first and longest.
+/// Sleeps until a message has come; between two looks for as long as `sleeps` say, first and longest. A receive of MPI's would spin, on a core
+/// that a measuring rank may need.
 pub(crate) fn sleep_until_message(
     comm: MPI_Comm,
     (from, tag): (usize, c_int),

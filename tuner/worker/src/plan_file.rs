@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use kilter_protocol::plan::STOP_EXTENSION;
 
-/// Pause between two looks at a file that has not grown: first and longest.
+/// Pause between two looks at a file that has not grown: first and longest. No event tells of one that grows on another host of a shared file
+/// system.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 

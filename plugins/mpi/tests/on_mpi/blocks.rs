@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use kilter_mpi::blocks::{Blocks, Pieces};
-use kilter_mpi::{constants, layout};
+use kilter_mpi::{constants, layout, packing};
 use mpi_sys::{MPI_Aint, MPI_Comm, MPI_Datatype};
 
 /// Types by name, the first of which is predefined; what is said of an element: the first byte, bytes of a block, stride, blocks; `None` for what is irregular.
@@ -167,7 +167,7 @@ pub(crate) fn all(comm: MPI_Comm) {
 fn packed(datatype: MPI_Datatype, memory: &[u8], comm: MPI_Comm) -> Vec<u8> {
     let mut packed = vec![0; layout::size(datatype).expect("a size")];
     // SAFETY: an element of each of these types has at most 600 bytes.
-    unsafe { layout::pack(memory.as_ptr().cast(), 1, datatype, &mut packed, comm) }.expect("packs");
+    unsafe { packing::pack(memory.as_ptr().cast(), 1, datatype, &mut packed, comm) }.expect("packs");
     packed
 }
 

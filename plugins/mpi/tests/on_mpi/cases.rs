@@ -8,6 +8,7 @@ use kilter_algorithms::{Algorithm, Arguments, Collective, Nodes, registry};
 use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{
     Arena, CallArguments, LanesError, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info, library_call,
+    packing,
 };
 
 use crate::model::{self, Kind};
@@ -367,11 +368,11 @@ fn layouts(comm: MPI_Comm, pair: mpi_sys::MPI_Datatype) {
     let elements: [i32; 4] = [1, 2, 3, 4];
     let mut packed = [0_u8; 16];
     // SAFETY: four integers are two elements.
-    unsafe { layout::pack(elements.as_ptr().cast(), 2, swapped, &mut packed, comm) }.expect("packs");
+    unsafe { packing::pack(elements.as_ptr().cast(), 2, swapped, &mut packed, comm) }.expect("packs");
     assert_eq!(packed, [2, 1, 4, 3].map(i32::to_ne_bytes).concat()[..]);
     let mut unpacked = [0_i32; 4];
     // SAFETY: four integers have room for two elements.
-    unsafe { layout::unpack(&packed, unpacked.as_mut_ptr().cast(), 2, swapped, comm) }.expect("unpacks");
+    unsafe { packing::unpack(&packed, unpacked.as_mut_ptr().cast(), 2, swapped, comm) }.expect("unpacks");
     assert_eq!(unpacked, elements);
     for piece_bytes in [1, 8, 15] {
         let (mut packed_again, mut unpacked_again) = ([0_u8; 16], [0_i32; 4]);
@@ -379,20 +380,20 @@ fn layouts(comm: MPI_Comm, pair: mpi_sys::MPI_Datatype) {
         // SAFETY: the four integers at `from` and at `to` are two elements each.
         unsafe {
             let from = elements.as_ptr().cast();
-            layout::pack_in_pieces(from, 2, swapped, &mut packed_again, comm, piece_bytes).expect("packs");
-            layout::unpack_in_pieces(&packed_again, to, 2, swapped, comm, piece_bytes).expect("unpacks");
+            packing::pack_in_pieces(from, 2, swapped, &mut packed_again, comm, piece_bytes).expect("packs");
+            packing::unpack_in_pieces(&packed_again, to, 2, swapped, comm, piece_bytes).expect("unpacks");
         }
         assert_eq!((packed_again, unpacked_again), (packed, elements), "{piece_bytes}");
     }
     // SAFETY: four integers hold more than the one element.
-    let short = unsafe { layout::pack(elements.as_ptr().cast(), 1, swapped, &mut packed, comm) };
+    let short = unsafe { packing::pack(elements.as_ptr().cast(), 1, swapped, &mut packed, comm) };
     assert_eq!(short.map_err(|error| error.code), Err(constants::err_count()));
 
     let mut holes = [-1_i32; 6];
     let rank = info::rank(comm).expect("a rank");
     // SAFETY: two elements lie in six integers of either buffer; nothing is pending.
     unsafe {
-        layout::copy_elements(
+        packing::copy_elements(
             [7, 0, 0, 9, 0, 0].as_ptr().cast(),
             holes.as_mut_ptr().cast(),
             2,

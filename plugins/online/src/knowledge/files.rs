@@ -12,7 +12,7 @@ use super::{File, KnowledgeError, Layout, MOST_BYTES};
 
 /// Time that the end of a job waits for another one that writes the same file.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Time between two tries to get the lock.
+/// Time between two tries to get the lock: the system has no event for a lock that is waited for with a limit.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Reads what is known of a layout: nothing where there is no file or directory. Files and directories that others may write are refused.

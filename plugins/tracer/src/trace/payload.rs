@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kilter_mpi::blocks::{Blocks, Pieces};
-use kilter_mpi::{MPI_Datatype, constants, layout};
+use kilter_mpi::{MPI_Datatype, constants, layout, packing};
 use kilter_protocol::trace::digest::{Chunk, digest};
 use kilter_protocol::trace::record::{self, Part, Plain, Role, flag};
 
@@ -315,7 +315,7 @@ unsafe fn packed<'s>(
     let start: *const c_void = std::ptr::with_exposed_provenance(elements.address);
     // SAFETY: the elements are there, by this function's contract; nothing is sent on the communicator.
     unsafe {
-        layout::pack(
+        packing::pack(
             start,
             usize::try_from(count).ok()?,
             datatype,

@@ -21,7 +21,7 @@ use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 
 /// Shortest and longest pause between two looks at the report: short after news, longer in silence, so that following
-/// costs the job little.
+/// costs the job little. No event tells of a file that grows on another host of a shared file system.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 

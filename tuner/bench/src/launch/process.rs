@@ -31,7 +31,8 @@ pub const TAG_VARIABLE: &str = "KILTER_LAUNCH_ID";
 /// Time that SIGKILL may take to remove processes before they count as left over.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// First pause between two looks at processes; doubles up to [`LONGEST_PAUSE`].
+/// First pause between two looks at processes; doubles up to [`LONGEST_PAUSE`]. Most of a job's processes are nobody's children here, and their
+/// ends are no event.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 

@@ -18,6 +18,9 @@ use super::session::{JobSpec, Limits};
 /// Variable with the stand-in's behaviour: words separated by spaces, the first one of those in [`Player::plays`].
 const BEHAVIOUR: &str = "KILTER_STAND_IN";
 
+/// Interval of looks at files, which are followed as the worker does it: it has them alone to hear of the tuner.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// A job whose worker behaves like this.
 pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
     let program = std::env::current_exe().unwrap().to_string_lossy().into_owned();
@@ -96,6 +99,7 @@ pub(super) fn gate(directory: &Path) -> PathBuf {
 struct Player {
     report: File,
     behaviour: Vec<String>,
+    plan: PathBuf,
     directory: PathBuf,
     blocks: u64,
 }
@@ -131,10 +135,12 @@ impl Player {
             } else if self.plays(&["waits", &b, &i]) {
                 while !gate(&self.directory).exists() {
                     self.tell(Event::Heartbeat);
-                    std::thread::sleep(Duration::from_millis(5));
+                    std::thread::sleep(LOOK);
                 }
-            } else if self.plays(&["dawdles"]) {
-                std::thread::sleep(Duration::from_millis(100));
+            } else if self.plays(&["awaits-the-stop", &b, &i]) {
+                while !super::files::stop_path(&self.plan).exists() {
+                    std::thread::sleep(LOOK);
+                }
             } else if self.plays(&["talks-nonsense", &b]) {
                 self.report.write_all(b"{\"v\":4,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
@@ -217,6 +223,7 @@ fn play() {
     let mut player = Player {
         report,
         behaviour,
+        plan: Path::new(plan).to_path_buf(),
         directory,
         blocks: 0,
     };
@@ -245,7 +252,7 @@ fn play() {
             read += 1;
             match serde_json::from_str(line).unwrap() {
                 PlanLine::Header(header) => assert_eq!(header.v, VERSION),
-                PlanLine::Block(_) if super::files::stop_path(Path::new(plan)).exists() => player.end(),
+                PlanLine::Block(_) if super::files::stop_path(&player.plan).exists() => player.end(),
                 PlanLine::Block(block) => {
                     player.carry_out(&block);
                     if player.plays(&["tires"]) {
@@ -257,6 +264,6 @@ fn play() {
                 PlanLine::End => player.end(),
             }
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(LOOK);
     }
 }

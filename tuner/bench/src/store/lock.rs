@@ -21,7 +21,7 @@ use super::{StoreError, shared};
 /// Time that an opening waits for another one, which has the lock alone for milliseconds unless it migrates.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Interval at which it asks again.
+/// Interval at which it asks again: the system has no event for a lock that is waited for with a limit.
 const ASKED_EVERY: Duration = Duration::from_millis(20);
 
 /// The lock of all writers; released when dropped.

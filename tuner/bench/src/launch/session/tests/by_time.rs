@@ -1,16 +1,28 @@
 //! Jobs that have to end before everything is answered.
 
-use super::super::super::watch::Watch;
+use std::time::Duration;
+
 use super::*;
+use crate::launch::files;
+use crate::launch::stand_in::gate;
+use crate::launch::watch::Watch;
 
 const NAMES: [&str; 8] = ["b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
 
-/// A session whose time is over at once: its jobs have the least that any job has.
-fn session<'r>(site: &Site, run: &'r Run, behaviour: &str) -> Session<'r> {
+/// Far more than a job takes on a busy machine.
+const AMPLE: Duration = Duration::from_secs(600);
+
+/// A session whose jobs are told to end after `time`, and have as long as `to_finish` then.
+fn session<'r>(site: &Site, run: &'r Run, behaviour: &str, [time, to_finish]: [Duration; 2]) -> Session<'r> {
     let mut spec = spec("key", behaviour);
-    spec.ends_by = Some(Instant::now());
-    spec.limits.finish_seconds = 0.4;
+    spec.ends_by = Some(Instant::now() + time);
+    spec.limits.finish_seconds = to_finish.as_secs_f64();
     Session::new(run, Path::new("worker"), site.directory.path(), spec).interrupted_by(quiet())
+}
+
+/// True if the first job was told to end.
+fn is_told(site: &Site) -> bool {
+    files::stop_path(&site.directory.path().join("run1-key-1.plan.jsonl")).exists()
 }
 
 #[test]
@@ -18,15 +30,15 @@ fn a_job_whose_time_is_over_ends_in_order_and_what_came_is_kept() {
     let site = Site::new();
     let run = site.run();
     let watch = Watch::default();
-    // A fifth of a second for each block.
-    let mut session = session(&site, &run, "dawdles").watched_by(&watch);
+    // Told in its third block, it completes that one.
+    let answered = 3;
+    let mut session = session(&site, &run, "awaits-the-stop b3 left", [Duration::ZERO, AMPLE]).watched_by(&watch);
     let outcomes = session.measure_all(&blocks(&NAMES), &mut |_| ()).unwrap();
-    let answered = outcomes.iter().filter(|one| **one != BlockOutcome::default()).count();
-    assert!((1..6).contains(&answered), "{answered} of {}", NAMES.len());
-    for (name, outcome) in NAMES.iter().zip(&outcomes[..answered]) {
-        assert_eq!(*outcome, expected(name));
-    }
+    let mut kept = NAMES.map(expected);
+    kept[answered..].fill(BlockOutcome::default());
+    assert_eq!(outcomes, kept);
     assert!(session.is_out_of_time());
+    assert!(is_told(&site));
     // Further questions start no job.
     assert_eq!(session.measure(&block("b9")).unwrap(), BlockOutcome::default());
     assert_eq!(session.finish().unwrap().dropin_calls["blocks"], answered as u64);
@@ -46,7 +58,9 @@ fn a_job_whose_time_is_over_ends_in_order_and_what_came_is_kept() {
 fn a_block_that_goes_on_and_on_is_not_waited_for_and_is_no_failure() {
     let site = Site::new();
     let run = site.run();
-    let mut session = session(&site, &run, "waits b2 left");
+    // The first block is answered in that time.
+    let to_finish = Duration::from_secs(2);
+    let mut session = session(&site, &run, "waits b2 left", [Duration::ZERO, to_finish]);
     let outcomes = session.measure_all(&blocks(&["b1", "b2", "b3"]), &mut |_| ()).unwrap();
     assert_eq!(
         outcomes,
@@ -62,10 +76,13 @@ fn a_block_that_goes_on_and_on_is_not_waited_for_and_is_no_failure() {
 fn a_job_that_ends_in_time_is_left_alone() {
     let site = Site::new();
     let run = site.run();
-    let mut session = session(&site, &run, "good");
-    let outcomes = session.measure_all(&blocks(&NAMES), &mut |_| ()).unwrap();
+    let mut session = session(&site, &run, "waits b2 left", [AMPLE; 2]);
+    // The job goes on once the session has looked at it.
+    let mut open = |_: &str| std::fs::write(gate(site.directory.path()), "").unwrap();
+    let outcomes = session.measure_all(&blocks(&NAMES), &mut open).unwrap();
     assert_eq!(outcomes, NAMES.map(expected));
     assert!(!session.is_out_of_time());
+    assert!(!is_told(&site));
     session.finish().unwrap();
 }
 
