@@ -61,10 +61,10 @@ fn cost(setting: &Setting<'_>) -> Cost {
     // With teams of unequal sizes, no lane has more than the largest on every node.
     let all_lanes = (form.lanes * form.nodes * team_bytes) as f64;
     sum([
-        (gather::binomial::INFO.cost)(&form.in_team(setting, team_bytes)),
+        (gather::binomial::INFO.cost)(&form.in_team(setting, team_bytes, &gather::binomial::INFO)),
         lane,
         form.among_heads(all_lanes, form.lanes - 1, false),
-        (bcast::binomial::INFO.cost)(&form.in_team(setting, n_bytes)),
+        (bcast::binomial::INFO.cost)(&form.in_team(setting, n_bytes, &bcast::binomial::INFO)),
     ])
 }
 

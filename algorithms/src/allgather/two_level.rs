@@ -26,7 +26,7 @@
 //! ```
 
 use crate::patterns::circulant::{Turned, allgather};
-use crate::patterns::two_level::{Levels, call, on_node};
+use crate::patterns::two_level::{Levels, call, largest_node};
 use crate::schedule::{Circulant, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Nodes, Setting, Transport, TransportError, bcast, gather};
 
@@ -55,7 +55,7 @@ fn cost(setting: &Setting<'_>) -> Cost {
     if n_bytes == 0 {
         return Cost::ZERO;
     }
-    let (b, k) = (n_bytes as f64 / p_ranks as f64, on_node(setting).p_ranks);
+    let (b, k) = (n_bytes as f64 / p_ranks as f64, largest_node(setting));
     let rounds_on_node = f64::from(ceil_log2(k));
     Cost {
         rounds: f64::from(ceil_log2(nodes.count())) + 2.0 * rounds_on_node,
@@ -85,7 +85,7 @@ fn blocks_among_leaders(nodes: &Nodes) -> usize {
 fn scratch(setting: &Setting<'_>) -> usize {
     if setting.nodes.are_runs() {
         // Leaders gather in the output; on the node others gather for them.
-        crate::scratch::subtree(setting, on_node(setting).p_ranks.div_ceil(2))
+        crate::scratch::subtree(setting, largest_node(setting).div_ceil(2))
     } else {
         crate::scratch::one_volume(setting)
     }

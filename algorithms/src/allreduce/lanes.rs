@@ -58,13 +58,13 @@ fn cost(setting: &Setting<'_>) -> Cost {
     let form = Form::of(setting);
     let n_bytes = setting.n_bytes;
     let row = choice(&CHOICES, &setting.parameters[1..]);
-    let team = form.in_team(setting, n_bytes);
+    let team = |row| form.in_team(setting, n_bytes, row);
     sum([
-        (reduce::binomial::INFO.cost)(&team),
+        (reduce::binomial::INFO.cost)(&team(&reduce::binomial::INFO)),
         form.among_heads(n_bytes as f64, form.lanes - 1, true),
         (row.cost)(&form.in_lane(setting, n_bytes.div_ceil(form.lanes), row)),
         form.among_heads(n_bytes as f64, form.lanes - 1, false),
-        (bcast::binomial::INFO.cost)(&team),
+        (bcast::binomial::INFO.cost)(&team(&bcast::binomial::INFO)),
     ])
 }
 
@@ -77,7 +77,8 @@ fn scratch_kept(setting: &Setting<'_>) -> usize {
         (1, ..) => piece,
         _ => setting.n_bytes,
     };
-    let in_team = (reduce::binomial::INFO.scratch)(&form.in_team(setting, setting.n_bytes));
+    let tree = &reduce::binomial::INFO;
+    let in_team = (tree.scratch)(&form.in_team(setting, setting.n_bytes, tree));
     let in_lane = (row.scratch)(&form.in_lane(setting, piece, row));
     scratch::kept(own).saturating_add(in_team).saturating_add(in_lane)
 }

@@ -61,9 +61,9 @@ const LEADERS: Parameter = Parameter {
 fn cost(setting: &Setting<'_>) -> Cost {
     let row = choice(&CHOICES, setting.parameters);
     sum([
-        (reduce::binomial::INFO.cost)(&on_node(setting)),
+        (reduce::binomial::INFO.cost)(&on_node(setting, &reduce::binomial::INFO)),
         (row.cost)(&among_leaders(setting, row)),
-        (bcast::binomial::INFO.cost)(&on_node(setting)),
+        (bcast::binomial::INFO.cost)(&on_node(setting, &bcast::binomial::INFO)),
     ])
 }
 

@@ -20,7 +20,7 @@
 //! round 3   0 -> 1, 2 -> 3                 down
 //! ```
 
-use crate::patterns::two_level::{Levels, on_node};
+use crate::patterns::two_level::{Levels, largest_node};
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -40,7 +40,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    let on_node = f64::from(ceil_log2(on_node(setting).p_ranks));
+    let on_node = f64::from(ceil_log2(largest_node(setting)));
     Cost {
         rounds: 2.0 * on_node + f64::from(ceil_log2(setting.nodes.count())),
         ..Cost::ZERO

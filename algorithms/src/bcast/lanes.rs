@@ -63,7 +63,7 @@ fn cost(setting: &Setting<'_>) -> Cost {
         form.among_heads(n_bytes as f64, ceil_log2(form.lanes) as usize, false),
         (row.cost)(&lane),
         form.among_heads(n_bytes as f64, form.lanes - 1, false),
-        (binomial::INFO.cost)(&form.in_team(setting, n_bytes)),
+        (binomial::INFO.cost)(&form.in_team(setting, n_bytes, &binomial::INFO)),
     ])
 }
 

@@ -59,7 +59,7 @@ fn cost(setting: &Setting<'_>) -> Cost {
     let row = choice(&CHOICES, setting.parameters);
     sum([
         (row.cost)(&among_leaders(setting, row)),
-        (binomial::INFO.cost)(&on_node(setting)),
+        (binomial::INFO.cost)(&on_node(setting, &binomial::INFO)),
     ])
 }
 

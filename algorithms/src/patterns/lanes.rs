@@ -48,12 +48,12 @@ impl Form {
         }
     }
 
-    /// The setting within the largest team, of `n_bytes`.
-    pub(crate) fn in_team<'a>(&self, setting: &Setting<'a>, n_bytes: usize) -> Setting<'a> {
+    /// The setting within the largest team, which has `n_bytes` and runs `row`: its parameters follow the first two.
+    pub(crate) fn in_team<'a>(&self, setting: &Setting<'a>, n_bytes: usize, row: &Algorithm) -> Setting<'a> {
         Setting {
             p_ranks: self.team,
             n_bytes,
-            parameters: &[],
+            parameters: own_parameters(&setting.parameters[1..], row),
             nodes: setting.nodes,
         }
     }

@@ -107,14 +107,17 @@ impl Levels {
     }
 }
 
-/// The setting within the largest node.
-pub(crate) fn on_node<'a>(setting: &Setting<'a>) -> Setting<'a> {
-    let largest = (0..setting.nodes.count())
-        .map(|node| setting.nodes.members(node).len())
-        .max();
+/// Ranks of the largest node.
+pub(crate) fn largest_node(setting: &Setting<'_>) -> usize {
+    let sizes = (0..setting.nodes.count()).map(|node| setting.nodes.members(node).len());
+    sizes.max().unwrap_or(1)
+}
+
+/// The setting within the largest node, which runs `row`: the parameters but the first are its own.
+pub(crate) fn on_node<'a>(setting: &Setting<'a>, row: &Algorithm) -> Setting<'a> {
     Setting {
-        p_ranks: largest.unwrap_or(1),
-        parameters: &[],
+        p_ranks: largest_node(setting),
+        parameters: own_parameters(setting.parameters, row),
         ..*setting
     }
 }
@@ -128,13 +131,13 @@ pub(crate) fn among_leaders<'a>(setting: &Setting<'a>, row: &Algorithm) -> Setti
     }
 }
 
-/// Those of the parameters `leaders, ...` that the leaders' row takes.
+/// Those of the parameters `leaders, ...` that a row of either level takes.
 pub(crate) fn own_parameters<'a>(parameters: &'a [u64], row: &Algorithm) -> &'a [u64] {
     let begin = parameters.len().min(1);
     &parameters[begin..begin + row.parameters.len()]
 }
 
-/// The row that parameter `leaders` chooses.
+/// The row of a level that parameter `leaders` chooses.
 pub(crate) fn choice(rows: &[&'static Algorithm], parameters: &[u64]) -> &'static Algorithm {
     let index = usize::try_from(parameters[0]).unwrap_or(usize::MAX);
     rows[index.min(rows.len() - 1)]
@@ -198,7 +201,7 @@ pub(crate) fn rounds_and_all_blocks(setting: &Setting<'_>) -> Cost {
 /// another one on its node.
 pub(crate) fn blocks_kept(setting: &Setting<'_>) -> usize {
     let nodes = setting.nodes;
-    let largest = on_node(setting).p_ranks;
+    let largest = largest_node(setting);
     if nodes.count() == 1 {
         return scratch::half_the_blocks(setting);
     }
@@ -211,16 +214,16 @@ pub(crate) fn blocks_kept(setting: &Setting<'_>) -> usize {
     scratch::subtree(setting, ranks.min(setting.p_ranks))
 }
 
-/// Scratch of a reduction that is combined on each node and then among the leaders, who run `row`: what comes from the node, what its
-/// binomial tree takes, and what the leaders take.
-pub(crate) fn combined_kept(setting: &Setting<'_>, binomial: &Algorithm, row: &Algorithm) -> usize {
-    let on_node = on_node(setting);
+/// Scratch of a reduction that is combined on each node by `tree` and then among the leaders, who run `row`: what comes from the node, and
+/// what both take.
+pub(crate) fn combined_kept(setting: &Setting<'_>, tree: &Algorithm, row: &Algorithm) -> usize {
+    let node = || (tree.scratch)(&on_node(setting, tree));
     let leaders = || (row.scratch)(&among_leaders(setting, row));
-    match (on_node.p_ranks, setting.nodes.count()) {
+    match (largest_node(setting), setting.nodes.count()) {
         (1, _) => leaders(),
-        (_, 1) => (binomial.scratch)(&on_node),
+        (_, 1) => node(),
         _ => scratch::kept(setting.n_bytes)
-            .saturating_mul(2)
+            .saturating_add(node())
             .saturating_add(leaders()),
     }
 }

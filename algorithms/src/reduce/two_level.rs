@@ -4,15 +4,16 @@
 //! Needs:  a commutative operator, since the ranks of a node need not follow each other. Any root, any placement of ranks
 //!         on nodes.
 //! Shapes: input `[n]`, output `[n]` on the root; scratch `[n]` on leaders of nodes with several ranks, and what the
-//!         binomial reduce and the leaders' need.
-//! Cost:   that of the binomial reduce among `k` ranks, then that of the leaders' among `l`
-//!         = ceil(log2 k)*(alpha + n*beta + n*gamma) + leaders(l, n)
+//!         rows of both levels need.
+//! Cost:   that of the node's tree among `k` ranks, then that of the leaders' row among `l`
+//!         = node(k, n) + leaders(l, n), where node(k, n) = ceil(log2 k)*(alpha + n*beta + n*gamma) for the binomial tree
 //!         (n = bytes per rank, l = nodes, k = ranks of the largest one; alpha in s, beta and gamma in s/byte); exact where
 //!         nodes have equally many ranks, else an upper bound.
 //!
 //! Each node gives its result once: where several ranks share a node's link. The root leads its node, else the lowest
-//! rank; `leaders` chooses what they run. For ranks 0, 2 and 4 on one node, 1 and 3 on another, root 2, `leaders` 0;
-//! letters are the contributions of ranks 0 to 4:
+//! rank; `leaders` chooses what they run. A k-nomial tree among leaders has one on each node below it, with the same
+//! `radix`; the other rows have a binomial tree there. For ranks 0, 2 and 4 on one node, 1 and 3 on another, root 2,
+//! `leaders` 0; letters are the contributions of ranks 0 to 4:
 //!
 //! ```text
 //!           rank 0   rank 1   rank 2   rank 3   rank 4
@@ -21,8 +22,9 @@
 //! round 2                     abcde                      1 -> 2
 //! ```
 
-use super::{binomial, ring};
+use super::{binomial, k_nomial, ring};
 use crate::parameter::Parameter;
+use crate::patterns::k_nomial::RADIX;
 use crate::patterns::two_level::{Levels, among_leaders, call, choice, chosen, combined_kept, on_node, sum};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
@@ -36,32 +38,41 @@ pub(crate) static INFO: Algorithm = Algorithm {
     summary: "on each node, then among one rank of each (several ranks on a node)",
     source: "Kielmann et al. 1999, doi:10.1145/301104.301116",
     needs: &[Need::Commutative],
-    parameters: &[LEADERS],
+    parameters: &[LEADERS, RADIX],
     cost,
     scratch,
 };
 
-/// By the value of `leaders`.
-pub(super) static CHOICES: [&Algorithm; 2] = [&binomial::INFO, &ring::INFO];
+/// The leaders' row, by the value of `leaders`.
+pub(super) static AMONG_LEADERS: [&Algorithm; 3] = [&binomial::INFO, &ring::INFO, &k_nomial::INFO];
+
+/// The row on each node, by the same value: a tree, since a ring's many rounds gain nothing where messages are cheap.
+pub(super) static ON_NODES: [&Algorithm; 3] = [&binomial::INFO, &binomial::INFO, &k_nomial::INFO];
 
 const LEADERS: Parameter = Parameter {
     name: "leaders",
     min: 0,
-    max: 1,
+    max: 2,
     default: 0,
-    summary: "what the leaders run: 0 binomial, 1 ring",
+    summary: "what the leaders run: 0 binomial, 1 ring, 2 k_nomial, on the nodes as well",
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    let row = choice(&CHOICES, setting.parameters);
+    let (tree, row) = rows(setting.parameters);
     sum([
-        (binomial::INFO.cost)(&on_node(setting)),
+        (tree.cost)(&on_node(setting, tree)),
         (row.cost)(&among_leaders(setting, row)),
     ])
 }
 
 fn scratch(setting: &Setting<'_>) -> usize {
-    combined_kept(setting, &binomial::INFO, choice(&CHOICES, setting.parameters))
+    let (tree, row) = rows(setting.parameters);
+    combined_kept(setting, tree, row)
+}
+
+/// The rows on the nodes and among the leaders, by `leaders, ...`.
+pub(super) fn rows(parameters: &[u64]) -> (&'static Algorithm, &'static Algorithm) {
+    (choice(&ON_NODES, parameters), choice(&AMONG_LEADERS, parameters))
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
@@ -79,17 +90,19 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let levels = Levels::new(transport, root)?;
     if levels.is_alone() {
         return run_choice(
+            &AMONG_LEADERS,
             &mut levels.leaders(transport),
             call(input, output, levels.root_node(), parameters),
         );
     }
     if !levels.leads() || levels.count() == 1 {
-        return within(transport, &levels, input, output);
+        return within(transport, &levels, input, output, parameters);
     }
     let mut scratch = transport.take_scratch(n_bytes)?;
     let combined = &mut scratch[..n_bytes];
-    within(transport, &levels, input, combined)?;
+    within(transport, &levels, input, combined, parameters)?;
     run_choice(
+        &AMONG_LEADERS,
         &mut levels.leaders(transport),
         call(combined, output, levels.root_node(), parameters),
     )?;
@@ -103,15 +116,21 @@ fn within<T: Transport>(
     levels: &Levels,
     input: &[u8],
     output: &mut [u8],
+    parameters: &[u64],
 ) -> Result<(), TransportError> {
     let (mut node, root) = levels.on_node(transport);
-    binomial::run(&mut node, call(input, output, root, &[]))
+    run_choice(&ON_NODES, &mut node, call(input, output, root, parameters))
 }
 
-/// Runs the one of [`CHOICES`] that the parameters choose.
-pub(super) fn run_choice<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
-    let (row, arguments) = chosen(&CHOICES, arguments);
+/// Runs the row of a level, [`AMONG_LEADERS`] or [`ON_NODES`], that the parameters choose.
+pub(super) fn run_choice<T: Transport>(
+    level: &[&'static Algorithm],
+    transport: &mut T,
+    arguments: Arguments<'_>,
+) -> Result<(), TransportError> {
+    let (row, arguments) = chosen(level, arguments);
     match row.id {
+        k_nomial::ID => k_nomial::run(transport, arguments),
         ring::ID => ring::run(transport, arguments),
         _ => binomial::run(transport, arguments),
     }

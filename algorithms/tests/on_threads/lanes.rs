@@ -74,7 +74,7 @@ fn messages_in_all() {
         ("bcast.lanes", vec![2, 0, 1024], 1 + 2 * 3 + (4 * 2 - 1) + 4 * 2),
         // Two rings on each node, an exchange with two others in each lane.
         ("allreduce.lanes", vec![64, 0], 2 * 4 * 4 * 3 + 4 * 4 * 2),
-        ("reduce.lanes", vec![64, 0], 4 * 4 * 3 + 4 * 3 + 3),
+        ("reduce.lanes", vec![64, 0, 4], 4 * 4 * 3 + 4 * 3 + 3),
         ("allgather.lanes", vec![64], 4 * 4 * 2 + 4 * 4 * 3),
         ("allgather.lanes", vec![2], 4 * 2 + 4 * 2 * 2 + 4 * 2 + 4 * 2),
     ] {

@@ -127,3 +127,21 @@ fn messages_in_all() {
         }
     }
 }
+
+/// Numbers that no cost function says: a node of 4 ranks and 4 leaders take 3 rounds each by the 4-nomial tree, 2 by the binomial one.
+#[test]
+fn a_k_nomial_tree_among_leaders_has_one_on_each_node() {
+    for (id, begin) in [("reduce.two_level", &[][..]), ("reduce.lanes", &[1])] {
+        for (nodes, ranks, binomial, k_nomial) in [(2, 4, 3.0, 4.0), (4, 2, 3.0, 4.0), (4, 4, 4.0, 6.0)] {
+            for (own, expected) in [([0, 4], binomial), ([2, 2], binomial), ([2, 4], k_nomial)] {
+                let case = Case {
+                    place: Place::Filled(ranks),
+                    parameters: [begin, &own[..]].concat(),
+                    ..Case::new(id, nodes * ranks, 192)
+                };
+                let rounds = case.check(Network::FREE).critical_path().rounds;
+                assert_eq!(rounds, expected, "{case}");
+            }
+        }
+    }
+}
