@@ -74,6 +74,24 @@ pub(crate) unsafe fn count<N: Number>(
     }
 }
 
+/// Adds a call that found nothing and was not timed: two numbers of the cell of its kind grow, and nothing else counts it. False if the cell is not the
+/// first at which its kind is looked for, or is not there yet; then [`count`] has to add the call.
+///
+/// # Safety
+/// As for [`count`].
+#[inline(always)]
+pub(crate) unsafe fn count_untimed<N: Number>(
+    counts: &Counts,
+    (function, state): (Function, Option<&State>),
+    site: usize,
+    call: &Volume<N>,
+) -> bool {
+    // SAFETY: by this function's contract.
+    let (amount, class) = unsafe { amount(state, call) };
+    let key = Key::new(function, state.map(|state| state.id), amount, class, 0);
+    counts.table.add_untimed(key, site, amount)
+}
+
 /// The rank from which a message was received or found; none for `MPI_PROC_NULL`.
 ///
 /// # Safety

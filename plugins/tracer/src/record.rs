@@ -11,7 +11,7 @@ use mpi_sys::MPI_Status;
 use crate::amount::amount;
 use crate::call::Call;
 use crate::clock;
-use crate::count::count;
+use crate::count::{count, count_untimed};
 use crate::datatype;
 use crate::number::Number;
 use crate::start::{self, Tracer};
@@ -165,8 +165,9 @@ impl Begun {
         }
     }
 
-    /// True for one more of several calls that found nothing, which the trace tells together: its begin is all that is told of it, so that the clock is
-    /// not read again. Where calls are counted, too, their lengths are.
+    /// True for one more of several calls that found nothing, if it is through with that: the trace tells them together, so that its begin is all that is
+    /// told of it and the clock is not read again, and of one that is not timed the counts want its number alone. Where calls are counted and traced, their
+    /// lengths are.
     ///
     /// # Safety
     /// The call was valid, and its communicator still is.
@@ -175,9 +176,17 @@ impl Begun {
         // SAFETY: by this function's contract.
         let asked = unsafe { call.act.looked_in_vain() };
         let Some(trace) = &tracer.trace else {
-            // SAFETY: the state of this thread, which nobody else looks at.
-            unsafe { (*thread::current()).polls.note(asked.is_some()) };
-            return false;
+            // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
+            unsafe {
+                (*thread::current()).polls.note(asked.is_some());
+                return match &tracer.counts {
+                    Some(counts) if asked.is_some() && self.stands_for == 0 => {
+                        let kind = (self.function, call.place.state());
+                        count_untimed(counts, kind, self.site, &call.volume)
+                    }
+                    _ => false,
+                };
+            }
         };
         let (None, Some(asked)) = (&tracer.counts, asked) else {
             return false;

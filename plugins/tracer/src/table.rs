@@ -102,13 +102,33 @@ impl Table {
         cell.own.load(Ordering::Relaxed) == 0
     }
 
+    /// Adds a call without a time to a cell that is the first at which its kind is looked for. False if it is another kind's, or free.
+    #[inline(always)]
+    pub(crate) fn add_untimed(&self, key: Key, site: usize, amount: u64) -> bool {
+        let Some(cell) = self.cells.get(self.first(key, site)) else {
+            return false;
+        };
+        if cell.key.load(Ordering::Acquire) != key.bits() || cell.site.load(Ordering::Relaxed) != site as u64 {
+            return false;
+        }
+        self.increase(&cell.calls, 1);
+        self.increase(&cell.amount, amount);
+        true
+    }
+
+    /// The first cell at which a kind is looked for.
+    #[inline(always)]
+    fn first(&self, key: Key, site: usize) -> usize {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4).
+        let spread = (key.bits() ^ (site as u64).rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (spread >> 20) as usize & (self.cells.len() - 1)
+    }
+
     #[inline]
     fn find(&self, key: Key, site: usize, is_own: impl FnOnce(usize) -> bool) -> Option<&Cell> {
         let bits = key.bits();
-        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4).
-        let spread = (bits ^ (site as u64).rotate_left(24)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mask = self.cells.len() - 1;
-        let first = (spread >> 20) as usize;
+        let first = self.first(key, site);
         for probe in 0..MOST_PROBES {
             let cell = self.cells.get(first.wrapping_add(probe) & mask)?;
             let mut found = cell.key.load(Ordering::Acquire);
@@ -241,6 +261,26 @@ mod tests {
             (all[0].calls, all[0].ticks, all[0].shortest, all[0].longest),
             (1, 0, 0, 0)
         );
+    }
+
+    #[test]
+    fn untimed_calls_are_added_to_a_cell_that_is_there() {
+        for shared in [false, true] {
+            let table = Table::new(1 << 16, shared).unwrap();
+            assert!(!table.add_untimed(key(3, 2), 0x1000, 2), "free");
+            table.add(key(3, 2), call(0x1000, 9, 2), |_| false);
+            assert!(table.add_untimed(key(3, 3), 0x1000, 3), "of one bucket");
+            assert!(!table.add_untimed(key(3, 2), 0x2000, 2), "another site");
+            let all: Vec<Counts> = table.counts().collect();
+            assert_eq!((all.len(), all[0].calls, all[0].amount, all[0].ticks), (1, 2, 5, 9));
+        }
+        // Of kinds that share their first cell one is elsewhere; together with `add` none of them is lost.
+        let full = Table::new(16 * 64, false).unwrap();
+        let added =
+            |site: usize| full.add_untimed(key(0, 1), site, 1) || full.add(key(0, 1), call(site, 1, 1), |_| false);
+        assert!((0..3).all(|_| (1..=16).all(added)));
+        assert!(full.counts().all(|counts| counts.calls == 3 && counts.amount == 3));
+        assert_eq!((full.counts().count(), full.lost()), (16, 0));
     }
 
     #[test]

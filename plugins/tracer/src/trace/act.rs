@@ -99,7 +99,15 @@ impl Act {
             Kind::Completes(Done::One(request, _)) if request == handle::bits(constants::request_null()) => {
                 return Some((0, 0));
             }
-            Kind::Completes(Done::One(_, flag) | Done::All(flag) | Done::Any(_, flag)) => (flag, (0, 0)),
+            // `MPI_UNDEFINED` says the same of all requests of a list.
+            // SAFETY: null, or an int that the library has written, by this function's contract.
+            Kind::Completes(Done::Any(index, _)) if unsafe { is_undefined(index) } => return Some((0, 0)),
+            // SAFETY: as above.
+            Kind::Completes(Done::Some(found, _)) if unsafe { is_undefined(found) } => return Some((0, 0)),
+            // A number of none is a flag, too.
+            Kind::Completes(Done::One(_, flag) | Done::All(flag) | Done::Any(_, flag) | Done::Some(flag, _)) => {
+                (flag, (0, 0))
+            }
             Kind::Probes(flag, _) => (flag, self.receives.map_or((0, 0), |side| (side.peer, side.tag))),
             _ => return None,
         };
@@ -115,6 +123,16 @@ impl Act {
         status: std::ptr::null(),
         request: std::ptr::null(),
     };
+}
+
+/// True if the library has written `MPI_UNDEFINED`.
+///
+/// # Safety
+/// The pointer is null, or the library has written to what it points at.
+#[inline(always)]
+unsafe fn is_undefined(number: *const c_int) -> bool {
+    // SAFETY: by this function's contract.
+    unsafe { number.as_ref() }.is_some_and(|number| *number == constants::undefined())
 }
 
 /// The status, if the program has not asked for none.
@@ -141,4 +159,52 @@ pub(crate) unsafe fn bits_of<T: Copy>(pointer: *const T) -> usize {
     }
     // SAFETY: by this function's contract, and not null.
     handle::bits(unsafe { *pointer })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vain(kind: Kind) -> Option<(c_int, c_int)> {
+        let byte = constants::byte();
+        let side = Side::new::<c_int>(std::ptr::null(), 0, byte, 3, 7);
+        let act = Act {
+            kind,
+            receives: Some(side),
+            ..Act::NONE
+        };
+        // SAFETY: all pointers of the tests are to ints.
+        unsafe { act.looked_in_vain() }
+    }
+
+    #[test]
+    fn every_test_and_probe_says_if_it_found_nothing() {
+        let (no, yes, undefined) = (&0, &1, &constants::undefined());
+        let (index, null) = (&2, handle::bits(constants::request_null()));
+        let completes = |done| vain(Kind::Completes(done));
+        assert_eq!(completes(Done::One(null + 1, no)), Some((0, 0)));
+        assert_eq!(completes(Done::One(null + 1, yes)), None);
+        assert_eq!(completes(Done::One(null, yes)), Some((0, 0)), "no operation");
+        assert_eq!(completes(Done::All(no)), Some((0, 0)));
+        assert_eq!(completes(Done::All(yes)), None);
+        assert_eq!(completes(Done::Any(undefined, no)), Some((0, 0)));
+        assert_eq!(completes(Done::Any(index, yes)), None);
+        assert_eq!(completes(Done::Any(undefined, yes)), Some((0, 0)), "no operation");
+        assert_eq!(completes(Done::Some(no, std::ptr::null())), Some((0, 0)));
+        assert_eq!(completes(Done::Some(yes, index)), None);
+        assert_eq!(
+            completes(Done::Some(undefined, std::ptr::null())),
+            Some((0, 0)),
+            "no operation"
+        );
+        // Iprobe, and Improbe.
+        let written = 0_usize;
+        for message in [std::ptr::null(), std::ptr::from_ref(&written).cast()] {
+            assert_eq!(vain(Kind::Probes(no, message)), Some((3, 7)));
+            assert_eq!(vain(Kind::Probes(yes, message)), None);
+        }
+        // What waits has no flag.
+        assert_eq!(vain(Kind::Probes(std::ptr::null(), std::ptr::null())), None);
+        assert_eq!(completes(Done::All(std::ptr::null())), None);
+    }
 }

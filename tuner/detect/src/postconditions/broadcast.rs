@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::forwarding::OwnPlaces;
 use super::{Operation, all_equal, ground, shown_bytes, united};
 use crate::arena::Arena;
 use crate::epochs::{Joined, inseparable, is_adjacent, site_groups, spans};
@@ -81,7 +82,7 @@ fn without_equal(arena: &Arena<'_>, provenance: &Provenance, root: u32, hops: Ve
 
 fn spread(
     arena: &Arena<'_>,
-    provenance: &Provenance,
+    (provenance, own_places): (&Provenance, &OwnPlaces),
     flow: &Flow,
     hops: Vec<u32>,
     filters: &mut Filters,
@@ -101,6 +102,14 @@ fn spread(
         [root] => without_equal(arena, provenance, root, hops),
         _ => hops,
     };
+    let is_own = |hop: &u32| {
+        let message = &arena.messages[*hop as usize];
+        !roots.contains(&message.from) && own_places.have(message)
+    };
+    if hops.iter().any(is_own) {
+        filters.add(Reason::Chance, u64::from(ranks.len() == arena.size));
+        return None;
+    }
     Some(Spread {
         ranks,
         roots,
@@ -117,6 +126,7 @@ pub(crate) fn spreads(
     filters: &mut Filters,
 ) -> Vec<Spread> {
     let groups = site_groups(arena, std::iter::empty());
+    let known = (provenance, &OwnPlaces::new(arena));
     let mut all = Vec::new();
     for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
         for way in ways(arena, &groups, &flow.hops) {
@@ -124,11 +134,11 @@ pub(crate) fn spreads(
             let several = times.len() > 1;
             let found: Vec<Spread> = times
                 .into_iter()
-                .filter_map(|hops| spread(arena, provenance, flow, hops, filters))
+                .filter_map(|hops| spread(arena, known, flow, hops, filters))
                 .collect();
             // Data that come in turn by different ways are the same piece all the same: one spread.
             if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
-                let whole = spread(arena, provenance, flow, way, filters);
+                let whole = spread(arena, known, flow, way, filters);
                 if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {
                     all.push(whole);
                     continue;

@@ -5,6 +5,7 @@ pub(crate) mod barrier;
 pub(crate) mod broadcast;
 pub(crate) mod chance;
 pub(crate) mod delivery;
+pub(crate) mod forwarding;
 pub(crate) mod layout;
 pub(crate) mod origin;
 pub(crate) mod personalised;

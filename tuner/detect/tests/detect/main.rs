@@ -5,6 +5,7 @@
 mod application;
 mod cases;
 mod chance_lookalikes;
+mod counting_rings;
 mod findings;
 mod fixture;
 mod further_lookalikes;
