@@ -34,7 +34,7 @@ pub(crate) enum TriedError {
         /// The ids of its collective.
         known: String,
     },
-    /// It has another number of parameters.
+    /// It has fewer parameters.
     #[error(
         "KILTER_ONLINE_ROWS or `online` of the profile: `{text}` gives {given} values, and the row has {wanted} parameters: {names}"
     )]
@@ -54,7 +54,8 @@ pub(crate) enum TriedError {
     },
 }
 
-/// The id and the values of the parameters of a text like `bcast.pipelined_chain@8192`; without values they are the defaults.
+/// The id and the values of the parameters of a text like `bcast.pipelined_chain@8192`. Parameters without a value have their defaults, so that a
+/// profile stays valid when a row gets a further parameter.
 pub(crate) fn parse(text: &str, rows: &[&Row]) -> Result<(String, Box<[u64]>), TriedError> {
     let (id, values) = text
         .split_once('@')
@@ -73,14 +74,8 @@ pub(crate) fn parse(text: &str, rows: &[&Row]) -> Result<(String, Box<[u64]>), T
             known,
         });
     };
-    let Some(values) = values else {
-        return Ok((
-            id.to_owned(),
-            row.parameters.iter().map(|parameter| parameter.default).collect(),
-        ));
-    };
-    let given: Vec<&str> = values.split('/').collect();
-    if given.len() != row.parameters.len() {
+    let given: Vec<&str> = values.map_or_else(Vec::new, |values| values.split('/').collect());
+    if given.len() > row.parameters.len() {
         let names: Vec<&str> = row.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         return Err(TriedError::Number {
             text: text.to_owned(),
@@ -93,7 +88,10 @@ pub(crate) fn parse(text: &str, rows: &[&Row]) -> Result<(String, Box<[u64]>), T
             },
         });
     }
-    let value = |(value, parameter): (&&str, &kilter_protocol::row::Parameter)| {
+    let value = |(place, parameter): (usize, &kilter_protocol::row::Parameter)| {
+        let Some(value) = given.get(place) else {
+            return Ok(parameter.default);
+        };
         let number = value.parse().ok();
         number
             .filter(|number| (parameter.min..=parameter.max).contains(number))
@@ -104,7 +102,7 @@ pub(crate) fn parse(text: &str, rows: &[&Row]) -> Result<(String, Box<[u64]>), T
                 max: parameter.max,
             })
     };
-    let values: Result<Box<[u64]>, TriedError> = given.iter().zip(&row.parameters).map(value).collect();
+    let values: Result<Box<[u64]>, TriedError> = row.parameters.iter().enumerate().map(value).collect();
     Ok((id.to_owned(), values?))
 }
 
@@ -133,14 +131,27 @@ mod tests {
             max: 100,
             default: 8,
         };
-        let (plain, chain) = (row("bcast.binomial", Vec::new()), row("bcast.chain", vec![segment]));
-        let rows = [&plain, &chain];
+        let radix = Parameter {
+            name: "radix".to_owned(),
+            min: 2,
+            max: 64,
+            default: 4,
+        };
+        let plain = row("bcast.binomial", Vec::new());
+        let (chain, tree) = (
+            row("bcast.chain", vec![segment.clone()]),
+            row("bcast.tree", vec![segment, radix]),
+        );
+        let rows = [&plain, &chain, &tree];
         let parsed = |text: &str| parse(text, &rows).map(|(id, values)| (id, values.to_vec()));
         assert_eq!(parsed("bcast.binomial"), Ok(("bcast.binomial".to_owned(), vec![])));
         assert_eq!(parsed("bcast.chain"), Ok(("bcast.chain".to_owned(), vec![8])));
         assert_eq!(parsed("bcast.chain@99"), Ok(("bcast.chain".to_owned(), vec![99])));
+        assert_eq!(parsed("bcast.tree@99/2"), Ok(("bcast.tree".to_owned(), vec![99, 2])));
+        // As it was named when it had one parameter.
+        assert_eq!(parsed("bcast.tree@99"), Ok(("bcast.tree".to_owned(), vec![99, 4])));
         let refused = |text: &str| parsed(text).unwrap_err().to_string();
-        assert!(refused("bcast.chian").contains("there are: bcast.binomial, bcast.chain"));
+        assert!(refused("bcast.chian").contains("there are: bcast.binomial, bcast.chain, bcast.tree"));
         assert!(refused("scan.x").contains("there are: none"));
         assert!(refused("bcast.chain@0").contains("`segment_bytes` is 1 to 100"));
         assert!(refused("bcast.chain@x").contains("`bcast.chain@x`"));
