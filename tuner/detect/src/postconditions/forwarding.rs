@@ -71,12 +71,8 @@ fn received(arena: &Arena<'_>) -> Vec<Vec<(u64, u64)>> {
     of_rank
 }
 
-/// From the first byte of data to behind the last one.
+/// From the first byte of data to behind the last one; with what lies between blocks, of which there may be too many to look at each.
 fn interval(payload: &Payload) -> (u64, u64) {
-    let pieces = payload
-        .each_piece()
-        .map(|(begin, bytes)| (payload.place(begin), payload.place(begin).saturating_add(bytes)));
-    pieces.fold((payload.address, payload.address), |(first, last), (begin, end)| {
-        (first.min(begin), last.max(end))
-    })
+    let end = payload.place(payload.bytes);
+    (payload.address.min(end), payload.address.max(end))
 }
