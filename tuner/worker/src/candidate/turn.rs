@@ -43,7 +43,7 @@ struct Offsets {
     recv: usize,
 }
 
-/// The buffers of an item; apart from [`Candidate`], so that all ranks can agree that there was memory before one makes a communicator.
+/// The buffers of an item; apart from [`super::Candidate`], so that all ranks can agree that there was memory before one makes a communicator.
 pub(crate) struct Buffers {
     send: GuardedBuffer,
     pub(super) recv: GuardedBuffer,
