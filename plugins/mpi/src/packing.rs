@@ -122,6 +122,54 @@ impl Drop for Rebased {
     }
 }
 
+/// Elements as the library takes them: those at address 0 by a type that names another place.
+struct Elements {
+    start: *mut c_void,
+    count: c_int,
+    datatype: MPI_Datatype,
+    /// The type, for as long as it is used.
+    _rebased: Option<Rebased>,
+}
+
+impl Elements {
+    /// Errors are those of `operation`.
+    fn new(
+        operation: &'static str,
+        start: *mut c_void,
+        count: usize,
+        datatype: MPI_Datatype,
+    ) -> Result<Elements, MpiError> {
+        let count = MpiError::count(operation, count)?;
+        if !start.is_null() {
+            return Ok(Elements {
+                start,
+                count,
+                datatype,
+                _rebased: None,
+            });
+        }
+        let rebased = Rebased::of(count, datatype)?;
+        Ok(Elements {
+            start: rebased.base,
+            count: 1,
+            datatype: rebased.datatype,
+            _rebased: Some(rebased),
+        })
+    }
+}
+
+/// `MPI_ERR_COUNT` if the packed form has another length than the caller's.
+fn is_whole(operation: &'static str, position: c_int, length: c_int) -> Result<(), MpiError> {
+    if position == length {
+        Ok(())
+    } else {
+        Err(MpiError {
+            operation,
+            code: constants::err_count(),
+        })
+    }
+}
+
 /// # Safety
 /// `elements` holds `count` elements of `datatype`.
 unsafe fn pack_piece(
@@ -131,39 +179,22 @@ unsafe fn pack_piece(
     packed: &mut [u8],
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
-    let (count, length) = (
-        MpiError::count("PMPI_Pack", count)?,
-        MpiError::count("PMPI_Pack", packed.len())?,
-    );
-    let rebased = if elements.is_null() {
-        Some(Rebased::of(count, datatype)?)
-    } else {
-        None
-    };
-    let (elements, count, datatype) = rebased.as_ref().map_or((elements, count, datatype), |rebased| {
-        (rebased.base.cast_const(), 1, rebased.datatype)
-    });
+    let length = MpiError::count("PMPI_Pack", packed.len())?;
+    let elements = Elements::new("PMPI_Pack", elements.cast_mut(), count, datatype)?;
     let mut position = 0;
     // SAFETY: by this function's contract; at most `length` bytes are written.
     unsafe {
         pmpi!(PMPI_Pack(
-            elements,
-            count,
-            datatype,
+            elements.start.cast_const(),
+            elements.count,
+            elements.datatype,
             packed.as_mut_ptr().cast(),
             length,
             &raw mut position,
             comm
         ))?
     };
-    if position == length {
-        Ok(())
-    } else {
-        Err(MpiError {
-            operation: "PMPI_Pack",
-            code: constants::err_count(),
-        })
-    }
+    is_whole("PMPI_Pack", position, length)
 }
 
 /// Unpacks `packed` into `count` elements; `MPI_ERR_COUNT` if the packed form has another length.
@@ -217,18 +248,8 @@ unsafe fn unpack_piece(
     datatype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> Result<(), MpiError> {
-    let (count, length) = (
-        MpiError::count("PMPI_Unpack", count)?,
-        MpiError::count("PMPI_Unpack", packed.len())?,
-    );
-    let rebased = if elements.is_null() {
-        Some(Rebased::of(count, datatype)?)
-    } else {
-        None
-    };
-    let (elements, count, datatype) = rebased.as_ref().map_or((elements, count, datatype), |rebased| {
-        (rebased.base, 1, rebased.datatype)
-    });
+    let length = MpiError::count("PMPI_Unpack", packed.len())?;
+    let elements = Elements::new("PMPI_Unpack", elements, count, datatype)?;
     let mut position = 0;
     // SAFETY: by this function's contract.
     unsafe {
@@ -236,20 +257,13 @@ unsafe fn unpack_piece(
             packed.as_ptr().cast(),
             length,
             &raw mut position,
-            elements,
-            count,
-            datatype,
+            elements.start,
+            elements.count,
+            elements.datatype,
             comm
         ))?
     };
-    if position == length {
-        Ok(())
-    } else {
-        Err(MpiError {
-            operation: "PMPI_Unpack",
-            code: constants::err_count(),
-        })
-    }
+    is_whole("PMPI_Unpack", position, length)
 }
 
 /// Copies `count` elements and leaves the holes between them as they are.
