@@ -274,7 +274,7 @@ mod tests {
             let all: Vec<Counts> = table.counts().collect();
             assert_eq!((all.len(), all[0].calls, all[0].amount, all[0].ticks), (1, 2, 5, 9));
         }
-        // Of kinds that share their first cell one is elsewhere; together with `add` none of them is lost.
+        // Kinds may share their first cell, and then one is elsewhere; together with `add` none is lost.
         let full = Table::new(16 * 64, false).unwrap();
         let added =
             |site: usize| full.add_untimed(key(0, 1), site, 1) || full.add(key(0, 1), call(site, 1, 1), |_| false);

@@ -203,7 +203,7 @@ mod tests {
             assert_eq!(vain(Kind::Probes(no, message)), Some((3, 7)));
             assert_eq!(vain(Kind::Probes(yes, message)), None);
         }
-        // What waits has no flag.
+        // A call that waits has no flag.
         assert_eq!(vain(Kind::Probes(std::ptr::null(), std::ptr::null())), None);
         assert_eq!(completes(Done::All(std::ptr::null())), None);
     }

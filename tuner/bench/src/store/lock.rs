@@ -177,7 +177,7 @@ impl RunLocks {
 impl Drop for RunLocks {
     /// Closing the file is not enough: a child that another thread has just forked has it open until it runs its own program.
     fn drop(&mut self) {
-        // Where the system refuses, the lock ends when the last of them closes it.
+        // If the system refuses, the lock ends when the last of them closes the file.
         let _ = self.set_bytes(0, 0, libc::F_UNLCK);
     }
 }

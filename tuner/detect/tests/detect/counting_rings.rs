@@ -9,7 +9,7 @@ use crate::table::shown;
 /// Bytes of a message.
 const BYTES: usize = 8;
 
-/// Where a rank has what it sends to the left and to the right, and what comes from there.
+/// Places of a rank: of the numbers that it sends to the left and to the right, and of those that come from there.
 const SEND_LEFT: usize = 0;
 const SEND_RIGHT: usize = 32;
 const FROM_LEFT: usize = 64;
