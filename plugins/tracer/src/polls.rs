@@ -1,8 +1,9 @@
 //! Which calls that find nothing are timed.
 //!
 //! A program that polls calls MPI for as long as nothing comes: hpcc's `MPIRandomAccess` makes tens of millions of calls of `MPI_Test` and `MPI_Testany`.
-//! Two readings of the clock take as long as such a call. So behind a row of them one in eight is timed, and stands for eight. It is drawn and not
-//! counted out, since a program may ask for several things in turn, of which one would always be hit.
+//! Two readings of the clock take as long as such a call. So behind a row of them one in eight is timed, and stands for eight; behind a long row one in
+//! 32. It is drawn and not counted out, since a program may ask for several things in turn, of which one would always be hit. A call that finds
+//! something halves the row: a program that goes on to poll as before is soon known again, and one that finds something each time is timed each time.
 
 /// Calls in a row that find nothing, each of which is timed.
 const TIMED: u32 = 64;
@@ -10,11 +11,17 @@ const TIMED: u32 = 64;
 /// One in so many is timed behind these, as a logarithm to base 2.
 const LOG_ONE_IN: u32 = 3;
 
+/// Calls in a row that find nothing, behind which fewer are timed.
+const LONG: u32 = 2048;
+
+/// One in so many is timed behind these, as a logarithm to base 2.
+const LOG_ONE_IN_LONG: u32 = 5;
+
 /// Polls of a thread; zeros at its start.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Polls {
-    /// Calls in a row that found nothing.
+    /// Calls in a row that found nothing, and half of those before the last one that found something.
     vain: u32,
     /// State of the draws.
     draw: u32,
@@ -33,8 +40,9 @@ impl Polls {
         }
         // Linear congruence of full period; the upper bits are the random ones (Knuth, The Art of Computer Programming 2, 3.3.4, table 1).
         self.draw = self.draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        if self.draw >> (u32::BITS - LOG_ONE_IN) == 0 {
-            1 << LOG_ONE_IN
+        let log_one_in = if self.vain < LONG { LOG_ONE_IN } else { LOG_ONE_IN_LONG };
+        if self.draw >> (u32::BITS - log_one_in) == 0 {
+            1 << log_one_in
         } else {
             0
         }
@@ -43,7 +51,7 @@ impl Polls {
     /// Notes whether a call found nothing.
     #[inline(always)]
     pub(crate) fn note(&mut self, found_nothing: bool) {
-        self.vain = if found_nothing { self.vain.saturating_add(1) } else { 0 };
+        self.vain = if found_nothing { self.vain.saturating_add(1) } else { self.vain / 2 };
     }
 }
 
@@ -51,23 +59,56 @@ impl Polls {
 mod tests {
     use super::*;
 
-    #[test]
-    fn behind_a_row_one_in_eight_stands_for_eight() {
-        let mut polls = Polls::NONE;
-        for _ in 0..TIMED {
-            assert_eq!(polls.next_stands_for(), 1);
-            polls.note(true);
-        }
-        // A program that asks for two things in turn: both are hit alike.
+    /// Calls for which the times of so many calls that find nothing stand, of each of two things that are asked for in turn.
+    fn stood(polls: &mut Polls, calls: usize) -> [u64; 2] {
         let mut stood = [0; 2];
-        for call in 0..200_000 {
+        for call in 0..calls {
             stood[call % 2] += polls.next_stands_for();
             polls.note(true);
         }
-        for stood in stood {
-            assert!((95_000..105_000).contains(&stood), "{stood} for 100000");
+        stood
+    }
+
+    fn timed(polls: &mut Polls, calls: usize) -> usize {
+        let is_timed = |_: &usize| {
+            let is_timed = polls.next_stands_for() > 0;
+            polls.note(true);
+            is_timed
+        };
+        (0..calls).filter(is_timed).count()
+    }
+
+    #[test]
+    fn behind_a_row_one_in_eight_is_timed_and_behind_a_long_one_one_in_32() {
+        let mut polls = Polls::NONE;
+        assert_eq!(timed(&mut polls, TIMED as usize), TIMED as usize);
+        let few = timed(&mut polls, (LONG - TIMED) as usize);
+        assert!((190..310).contains(&few), "{few} of {}", LONG - TIMED);
+        let few = timed(&mut polls, 320_000);
+        assert!((9_500..10_500).contains(&few), "{few} of 320000");
+    }
+
+    #[test]
+    fn what_is_timed_stands_for_all_and_two_things_in_turn_are_hit_alike() {
+        let mut polls = Polls::NONE;
+        for stood in stood(&mut polls, 400_000) {
+            assert!((185_000..215_000).contains(&stood), "{stood} for 200000");
         }
-        polls.note(false);
-        assert_eq!(polls.next_stands_for(), 1, "something came");
+    }
+
+    #[test]
+    fn who_finds_something_often_is_timed_each_time_and_who_polls_long_is_not() {
+        let mut often = Polls::NONE;
+        for _ in 0..1_000 {
+            assert_eq!(timed(&mut often, 20), 20);
+            often.note(false);
+        }
+        let mut seldom = Polls::NONE;
+        let mut few = 0;
+        for _ in 0..1_000 {
+            few += timed(&mut seldom, 1_000);
+            seldom.note(false);
+        }
+        assert!((100_000..140_000).contains(&few), "{few} of 1000000");
     }
 }

@@ -9,7 +9,8 @@ use super::act::{self, Done};
 use super::local::{self, Local};
 use super::{Trace, operations};
 
-/// Notes the request of a call that completes one, or asks for it. Returns its handle, and the program's status, or this one if it wants none.
+/// Notes the request of a call that completes one, or asks for it. Returns its handle, and the program's status, or this one if it wants none and is
+/// traced. The handle is wanted for counts as well: a test of no request is a poll.
 ///
 /// # Safety
 /// The pointer is the program's argument.
@@ -19,16 +20,9 @@ pub(crate) unsafe fn noted_one(
     status: *mut MPI_Status,
     own: *mut MPI_Status,
 ) -> (usize, *mut MPI_Status) {
-    if super::active().is_none() {
-        return (0, status);
-    }
-    let status = if status == constants::status_ignore() {
-        own
-    } else {
-        status
-    };
+    let is_wanted = status == constants::status_ignore() && super::active().is_some();
     // SAFETY: by this function's contract.
-    (unsafe { act::bits_of(request) }, status)
+    (unsafe { act::bits_of(request) }, if is_wanted { own } else { status })
 }
 
 /// Notes requests before a call that completes some of them. Returns the program's statuses, or some of our own if it wants none.
@@ -114,5 +108,19 @@ pub(crate) unsafe fn was_cancelled(pending: &operations::Pending, status: *const
     // SAFETY: by this function's contract; an int is written.
     unsafe {
         act::known(status).is_some_and(|status| mpi_sys::PMPI_Test_cancelled(status, &raw mut flag) == 0 && flag != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_is_traced_a_request_is_known_and_the_programs_status_stays() {
+        let (request, mut own) = (constants::request_null(), crate::record::no_status());
+        let ignored = constants::status_ignore();
+        // SAFETY: a request, and no status.
+        let (handle, status) = unsafe { noted_one(&request, ignored, &raw mut own) };
+        assert_eq!((handle, status), (handle::bits(request), ignored));
     }
 }
