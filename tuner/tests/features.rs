@@ -6,20 +6,32 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Dependencies with their versions and features, as Cargo resolves them for these packages.
-fn resolved(selected: &[&str]) -> BTreeSet<String> {
+/// Packages with their features as Cargo resolves them for those that are selected, each behind one that depends on it: a package that programs of a
+/// build use may have other features there than in what is built.
+fn resolved(selected: &[&str]) -> BTreeSet<(String, String)> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
-        .args(["tree", "--offline", "--prefix", "none", "--format", "{p} {f}"])
+        .args(["tree", "--offline", "--prefix", "depth", "--format", " {p} {f}"])
         .args(selected)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .map(|line| line.trim_end_matches(" (*)").to_owned())
-        .collect()
+    let mut above: Vec<String> = Vec::new();
+    let mut pairs = BTreeSet::new();
+    for line in text.lines() {
+        // Words such as `[build-dependencies]` have no depth.
+        let Some((depth, package)) = line.split_once(' ') else {
+            continue;
+        };
+        let Ok(depth) = depth.parse::<usize>() else { continue };
+        let package = package.trim_end_matches(" (*)").trim_end().to_owned();
+        above.truncate(depth);
+        pairs.insert((above.last().cloned().unwrap_or_default(), package.clone()));
+        above.push(package);
+    }
+    pairs
 }
 
 /// Packages that `scripts/build` selects for a library: all, and for SMPI.

@@ -1,8 +1,16 @@
 //! Allocation of a batch system in which a launch is made. It determines the nodes, and launches on the same nodes may
 //! share their luck.
 
+use std::sync::LazyLock;
+
 use kilter_model::config::launcher;
 use kilter_stats::verdict::Allocations;
+
+/// Variables that name a job in batch systems with a described launcher. Descriptions are read once, since every launch asks for its allocation.
+static DESCRIBED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let described = launcher::load_embedded().unwrap_or_default().into_iter();
+    described.map(|launcher| launcher.allocation.inside).collect()
+});
 
 /// Variables that name a job in batch systems without a described launcher: Flux, Grid Engine, Fujitsu's, Cobalt, OAR.
 const OTHERS: [&str; 5] = ["FLUX_JOB_ID", "JOB_ID", "PJM_JOBID", "COBALT_JOBID", "OAR_JOB_ID"];
@@ -15,10 +23,9 @@ pub fn current() -> Option<String> {
 
 /// Same as [`current`], where `variable` reads the environment.
 fn named_by(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let described = launcher::load_embedded().unwrap_or_default();
-    let inside = described.into_iter().map(|launcher| launcher.allocation.inside);
-    inside.chain(OTHERS.map(str::to_owned)).find_map(|name| {
-        let job = variable(&name).filter(|job| !job.is_empty())?;
+    let described = DESCRIBED.iter().map(String::as_str);
+    described.chain(OTHERS).find_map(|name| {
+        let job = variable(name).filter(|job| !job.is_empty())?;
         Some(format!("{name}={job}"))
     })
 }

@@ -102,13 +102,16 @@ pub(super) fn report_error(path: &Path, line: u64, mistake: BadLine) -> SessionE
 }
 
 fn parse(line: &[u8]) -> Result<Event, BadLine> {
-    // The version first: a line of another version need not parse as one of ours.
-    let versioned: Versioned = serde_json::from_slice(line)?;
-    if versioned.v != kilter_protocol::VERSION {
-        return Err(BadLine::Version { found: versioned.v });
+    let read = ReportLine::from_json(line);
+    let found = match &read {
+        Ok(line) => line.v,
+        // A line of another version need not parse as one of ours.
+        Err(_) => serde_json::from_slice::<Versioned>(line)?.v,
+    };
+    if found != kilter_protocol::VERSION {
+        return Err(BadLine::Version { found });
     }
-    let line = ReportLine::from_json(line)?;
-    Ok(line.event)
+    Ok(read?.event)
 }
 
 #[cfg(test)]

@@ -267,8 +267,9 @@ impl<'run> Session<'run> {
             return Ok(self.run.end_info(&self.spec.key)?.unwrap_or_default());
         }
         let mut uncovered = Vec::new();
+        let reading = self.run.reading()?;
         for block in &self.asked {
-            let done = self.run.finished_block(&self.spec.key, &block.id)?.is_some();
+            let done = self.run.is_finished(&self.spec.key, &block.id)?;
             if done && !self.run.end_is_known(&self.spec.key, &block.id)? {
                 let repetitions = Repetitions::fixed(1, block.repetitions.seconds);
                 uncovered.push(Block {
@@ -277,6 +278,7 @@ impl<'run> Session<'run> {
                 });
             }
         }
+        drop(reading);
         let mut pending = !uncovered.is_empty();
         while pending {
             let job = self.running()?;

@@ -110,6 +110,19 @@ impl Run {
         }))
     }
 
+    /// True if the block was measured to its end under this key.
+    pub fn is_finished(&self, key: &str, block: &str) -> Result<bool, StoreError> {
+        self.store
+            .connection
+            .row(
+                "SELECT count(*) FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3 AND state = 'done'",
+                params![self.id, key, block],
+                |row| row.get::<_, i64>(0),
+            )
+            .map(|count| count > 0)
+            .map_err(self.store.context("read a block"))
+    }
+
     /// Items that were requested under this key and id, whatever their results.
     pub fn asked_items(&self, key: &str, block: &str) -> Result<Option<Vec<Item>>, StoreError> {
         let items: Option<String> = self

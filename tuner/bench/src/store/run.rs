@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use kilter_protocol::report::{End, Start};
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::cached::Cached as _;
 use super::{Inner, StoreError, blob, now};
@@ -22,7 +22,22 @@ pub struct Run {
     pub(super) store: Rc<Inner>,
 }
 
+/// One view of the database, until it is dropped. Nothing is written meanwhile.
+#[derive(Debug)]
+#[must_use = "dropped at once it is a view of nothing"]
+pub struct Reading<'run> {
+    _transaction: Transaction<'run>,
+}
+
 impl Run {
+    /// Begins to read. A question that is asked outside of it locks the file for itself, and looks for what others left half-written: on a network
+    /// file system that takes far longer than the answer.
+    pub fn reading(&self) -> Result<Reading<'_>, StoreError> {
+        Transaction::new_unchecked(&self.store.connection, TransactionBehavior::Deferred)
+            .map(|_transaction| Reading { _transaction })
+            .map_err(self.store.context("begin to read"))
+    }
+
     /// The newest run with this fingerprint, if it is unfinished. A run that was begun anew hides those before it.
     pub(super) fn resume(store: &Rc<Inner>, fingerprint: &str) -> Result<Option<Run>, StoreError> {
         let unfinished = store

@@ -184,6 +184,7 @@ fn a_run_of_another_fingerprint_sees_nothing_of_it() {
         None,
         "a failed block is not a finished one"
     );
+    assert!(!one.is_finished("k", "b").unwrap());
     assert_eq!(two.stored_failure("k", "b").unwrap(), None);
     assert_eq!(one.stored_failure("other key", "b").unwrap(), None);
     assert_eq!((two.launch_count().unwrap(), two.next_attempt("k").unwrap()), (0, 1));
@@ -242,7 +243,13 @@ fn a_database_of_version_1_is_migrated_with_nothing_lost() {
     assert_eq!(version(&path), SCHEMA_VERSION);
     let run = begin(&store, "f");
     assert_eq!((run.id, run.seed, run.resumed), (1, u64::MAX - 1, true));
+    let reading = run.reading().unwrap();
+    let is_finished = |key: &str, block: &str| run.is_finished(key, block).unwrap();
+    assert!(is_finished("before/0", "b1") && !is_finished("before/0", "a0") && !is_finished("after/0", "b1"));
     let block = run.finished_block("before/0", "b1").unwrap().unwrap();
+    // What was asked in one view does not keep the next one away, nor what is written behind it.
+    drop(reading);
+    drop(run.reading().unwrap());
     assert_eq!((block.launch, block.outcome.seconds, block.items.len()), (1, 0.25, 1));
     let samples = &block.outcome.samples["left"];
     assert_eq!(

@@ -18,6 +18,7 @@ impl Session<'_> {
         last: bool,
     ) -> Result<Vec<BlockOutcome>, SessionError> {
         self.prepare()?;
+        let reading = self.run.reading()?;
         let mut ids = BTreeSet::new();
         let blocks = blocks.iter().map(|block| self.named(block));
         let blocks = &blocks.collect::<Result<Vec<_>, _>>()?[..];
@@ -38,13 +39,9 @@ impl Session<'_> {
                 progress(&block.id);
             }
         }
+        drop(reading);
         for attempt in 1.. {
-            let mut pending = Vec::new();
-            for block in blocks {
-                if self.stored(block)?.is_none() {
-                    pending.push(block.clone());
-                }
-            }
+            let pending = self.pending(blocks)?;
             if pending.is_empty() || self.out_of_time {
                 break;
             }
@@ -58,6 +55,7 @@ impl Session<'_> {
                 Err(Stop::Error(error)) => self.go_on_after(error)?,
             }
         }
+        let _reading = self.run.reading()?;
         blocks
             .iter()
             .map(|block| match self.stored(block)? {
@@ -94,6 +92,18 @@ impl Session<'_> {
             named.id = format!("{}~{:08x}", block.id, derived_seed(0, &items) >> 32);
         }
         Ok(named)
+    }
+
+    /// Those that the store cannot answer.
+    fn pending(&self, blocks: &[Block]) -> Result<Vec<Block>, SessionError> {
+        let _reading = self.run.reading()?;
+        let mut pending = Vec::new();
+        for block in blocks {
+            if !self.run.is_finished(&self.spec.key, &block.id)? {
+                pending.push(block.clone());
+            }
+        }
+        Ok(pending)
     }
 
     /// The stored answer, if it is one to this question.
