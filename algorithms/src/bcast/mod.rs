@@ -3,6 +3,7 @@
 mod binary;
 pub(crate) mod binomial;
 mod circulant;
+mod k_nomial;
 mod lanes;
 pub(crate) mod linear;
 mod pipelined_chain;
@@ -11,4 +12,4 @@ mod shared_memory;
 mod two_level;
 mod two_tree;
 
-crate::registry::rows!(bcast: binary, binomial, circulant, lanes, linear, pipelined_chain, scatter_allgather, shared_memory, two_level, two_tree);
+crate::registry::rows!(bcast: binary, binomial, circulant, k_nomial, lanes, linear, pipelined_chain, scatter_allgather, shared_memory, two_level, two_tree);

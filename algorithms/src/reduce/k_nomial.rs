@@ -45,25 +45,16 @@ pub(crate) static INFO: Algorithm = Algorithm {
     scratch,
 };
 
-fn radix(parameters: &[u64]) -> usize {
-    usize::try_from(parameters[0]).unwrap_or(usize::MAX).max(2)
-}
-
 /// Receives under way at once: those of a level.
 fn ahead(radix: usize) -> usize {
     (radix - 1).min(WINDOW)
 }
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    if setting.n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let rounds = splitting_rounds(setting.p_ranks, radix(setting.parameters)) as f64;
-    let bytes = rounds * setting.n_bytes as f64;
+    let messages = k_nomial::cost_of_all_each_round(setting);
     Cost {
-        rounds,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
+        bytes_reduced: messages.bytes_sent,
+        ..messages
     }
 }
 
@@ -74,7 +65,7 @@ fn slots(children: usize, has_lower: bool, radix: usize) -> usize {
 }
 
 fn scratch(setting: &Setting<'_>) -> usize {
-    let radix = radix(setting.parameters);
+    let radix = k_nomial::radix(setting.parameters);
     let of_root = slots(splitting_rounds(setting.p_ranks, radix), true, radix);
     // The leader of a group without the root is its lowest rank, and has a result of its own.
     let of_group = match splitting_rounds(largest_group(setting.p_ranks, radix), radix) {
@@ -96,7 +87,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if n_bytes == 0 {
         return Ok(());
     }
-    let (rank, radix) = (transport.rank(), radix(parameters));
+    let (rank, radix) = (transport.rank(), k_nomial::radix(parameters));
     let place = Grouping::new(rank, root, transport.size(), radix);
     let children = place.children().count();
     let has_lower = place.children().any(|child| child.start < rank);

@@ -24,6 +24,7 @@ pub struct Grouping {
     rank: usize,
     radix: usize,
     p: usize,
+    levels: u32,
 }
 
 /// The group of so many ranks that a rank is in; the last one may be shorter.
@@ -36,7 +37,7 @@ impl Grouping {
     /// The place of `rank` among `p` ranks; `radix` is at least 2.
     #[must_use]
     pub fn new(rank: usize, root: usize, p: usize, radix: usize) -> Grouping {
-        let (mut parent, mut subtree, mut span) = (None, rank..rank + 1, 1_usize);
+        let (mut parent, mut subtree, mut span, mut levels) = (None, rank..rank + 1, 1_usize, 0);
         while subtree.len() < p {
             span = span.saturating_mul(radix);
             let around = group(rank, span, p);
@@ -46,6 +47,7 @@ impl Grouping {
                 break;
             }
             subtree = around;
+            levels += 1;
         }
         Grouping {
             parent,
@@ -53,21 +55,30 @@ impl Grouping {
             rank,
             radix,
             p,
+            levels,
         }
     }
 
-    /// The ranks of each child's subtree, smallest first; the child is the lowest of them. From first to last, each lies directly beside the
-    /// rank and those before.
+    /// The levels on which it leads a group, the smallest group first. Behind the last full group it may be alone in one.
+    #[must_use]
+    pub fn levels(&self) -> Range<u32> {
+        0..self.levels
+    }
+
+    /// The ranks of each child's subtree on a level; the child is the lowest of them. From first to last, each lies directly beside the rank,
+    /// those of the levels below and those before.
+    pub fn children_on(&self, level: u32) -> impl Iterator<Item = Range<usize>> + '_ {
+        let span = self.radix.saturating_pow(level);
+        let own = group(self.rank, span, self.p);
+        let around = group(self.rank, span.saturating_mul(self.radix), self.p);
+        let below = (around.start..own.start).step_by(span).rev();
+        let above = (own.end..around.end).step_by(span);
+        below.chain(above).map(move |start| group(start, span, self.p))
+    }
+
+    /// Those of all levels, smallest first.
     pub fn children(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        let spans = std::iter::successors(Some(1_usize), move |span| Some(span.saturating_mul(self.radix)));
-        let led = spans.take_while(move |span| group(self.rank, *span, self.p).len() < self.subtree.len());
-        led.flat_map(move |span| {
-            let own = group(self.rank, span, self.p);
-            let around = group(self.rank, span.saturating_mul(self.radix), self.p);
-            let below = (around.start..own.start).step_by(span).rev();
-            let above = (own.end..around.end).step_by(span);
-            below.chain(above).map(move |start| group(start, span, self.p))
-        })
+        self.levels().flat_map(|level| self.children_on(level))
     }
 }
 

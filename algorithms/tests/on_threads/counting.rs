@@ -211,6 +211,7 @@ fn totals() {
         for id in [
             "bcast.linear",
             "bcast.binomial",
+            "bcast.k_nomial",
             "reduce.linear",
             "reduce.binomial",
             "exscan.linear",
@@ -463,6 +464,7 @@ fn data_in_place_is_not_copied() {
         "bcast.binary",
         "bcast.binomial",
         "bcast.circulant",
+        "bcast.k_nomial",
         "bcast.linear",
         "bcast.pipelined_chain",
         "bcast.scatter_allgather",

@@ -29,12 +29,9 @@ impl Decision {
     }
 }
 
-/// Floors by which an implementation may be slower than the best one and still stand in for it.
-const STAND_IN: f64 = 2.0;
-
 /// Ranks implementations by the time that each does not exceed with five chances of six: of many, the one that seems fastest is often one whose
-/// error is large. Those that are slower than the first one by more than twice the `floor` are none: if no other is confirmed, the default is as good
-/// a guess.
+/// error is large. Those that are slower than the first one by more than the `floor` are none: the library may have switched to the first one's
+/// algorithm there, which no measured time of the default tells.
 ///
 /// The default stays if it is predicted to be slower by less than half of `floor`: an error of the other half then still leaves it within the floor,
 /// and nothing is deployed for a difference that is none.
@@ -48,9 +45,7 @@ pub(crate) fn decide(guesses: &[Guess], default: usize, floor: f64) -> Decision 
     let before = sorted[..own.unwrap_or(sorted.len())].iter();
     let worthwhile = before.filter(|guess| worth.is_none_or(|worth| guess.log <= worth));
     let worthwhile: Vec<&Guess> = worthwhile.collect();
-    let most = worthwhile
-        .first()
-        .map(|first| first.log + (1.0 + STAND_IN * floor).ln());
+    let most = worthwhile.first().map(|first| first.log + floor.ln_1p());
     let near = worthwhile
         .iter()
         .filter(|guess| most.is_some_and(|most| guess.log <= most));
@@ -133,6 +128,16 @@ mod tests {
             0.05,
         );
         assert_eq!(mixed.worthwhile, [2, 1]);
+    }
+
+    #[test]
+    fn what_stands_in_for_the_best_loses_no_more_than_the_floor_against_it() {
+        let stand_ins = |other: f64| {
+            let guesses = [guess(0, 20.0, 0.01), guess(1, 10.0, 0.01), guess(2, other, 0.01)];
+            decide(&guesses, 0, 0.05).worthwhile
+        };
+        assert_eq!(stand_ins(10.4), [1, 2]);
+        assert_eq!(stand_ins(10.6), [1]);
     }
 
     #[test]

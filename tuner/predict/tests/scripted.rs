@@ -249,6 +249,41 @@ fn a_winner_that_does_not_hold_between_is_not_deployed_around_there() {
     assert_eq!(cell.choice, Implementation::Default, "{cell:?}");
 }
 
+/// An algorithm that gains with ranks, one that always gains a little, and a library that takes the first one itself on 8 nodes.
+fn switching(name: &str, layout: Layout, bytes: u64) -> Option<f64> {
+    let library = 1e-6 * (layout.ranks() as f64).log2() + 1e-9 * bytes as f64;
+    let gaining = match layout.nodes {
+        2 => 1.05,
+        4 => 0.97,
+        8 => 0.86,
+        12 => 0.80,
+        _ => 0.75,
+    };
+    Some(match name {
+        "gaining" => gaining * library,
+        "steady" => 0.92 * library,
+        _ if layout.nodes == 8 => gaining * library,
+        _ => library,
+    })
+}
+
+#[test]
+fn a_library_that_has_switched_to_the_fastest_algorithm_is_not_replaced_by_another() {
+    let names = ["default", "gaining", "steady"];
+    let map = predicted(switching, &names, "2x1,4x1,12x1,16x1", "8x1");
+    for bytes in VOLUMES {
+        let cell = cell(&map, "8x1", bytes);
+        let fastest = &cell.candidates[0].implementation;
+        assert_eq!(*fastest, implementation("gaining"), "{cell:?}");
+        // The fastest gained nothing on 4 ranks, the other one did.
+        assert_eq!(cell.choice, Implementation::Default, "{cell:?}");
+        assert!(
+            matches!(cell.status, Status::Default(Why::NoGainNearby { .. })),
+            "{cell:?}"
+        );
+    }
+}
+
 #[test]
 fn neighbours_that_agree_prove_nothing_where_nothing_between_was_held_out() {
     let map = predicted(trap, &["default", "trap"], "4x1,16x1", "8x1");
