@@ -22,7 +22,7 @@ import json
 import pathlib
 import sys
 
-# What follows is not there on every machine.
+# The imports below are not there on every machine.
 if {"-h", "--help"} & set(sys.argv[1:]):
     print(__doc__.strip())
     sys.exit()

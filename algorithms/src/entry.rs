@@ -5,8 +5,8 @@ use std::fmt;
 use crate::registry::{self, Algorithm};
 use crate::{Arguments, Collective, Transport, TransportError};
 
-/// A transport that is made for each call and borrows for its duration, as a type without that lifetime: whoever makes such
-/// transports can keep the function of a row from call to call.
+/// A type of transports without the lifetime for which they borrow. Each call has a transport of its own, and the function of a row is kept from
+/// call to call.
 pub trait Family {
     /// The transport that borrows for `'a`.
     type Of<'a>: Transport;

@@ -4,6 +4,7 @@ pub(crate) mod alltoall;
 pub(crate) mod binomial;
 pub(crate) mod blocks;
 pub(crate) mod circulant;
+pub(crate) mod costs;
 pub(crate) mod doubling;
 pub(crate) mod few;
 pub(crate) mod halving;

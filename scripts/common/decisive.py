@@ -77,7 +77,7 @@ def verdicts(cells):
     return {(*key(cell), cell["expression"]): cell["before"]["verdict"] for cell in cells}
 
 
-# Of a printed report: ` GL1 bcast      8 B : 1 KiB   1.01 ms ...`.
+# A line of a printed report: ` GL1 bcast      8 B : 1 KiB   1.01 ms ...`.
 VIOLATED = re.compile(r"^ (\S+) ([a-z_]+) +([\d.]+ [KMG]?i?B)(?: : ([\d.]+ [KMG]?i?B))? +[\d.]+ [munp]?s ")
 
 

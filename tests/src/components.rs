@@ -49,7 +49,7 @@ pub(crate) fn leave_out() -> io::Result<Option<TempDir>> {
     Ok(Some(left))
 }
 
-/// The job gets all components: as everybody starts it, or another installation of Open MPI than the one in PATH.
+/// Gives the job all components, as any user has them. Another installation of Open MPI than the one in PATH needs that, too.
 pub fn with_all(command: &mut Command) -> &mut Command {
     command.env_remove(VARIABLE)
 }

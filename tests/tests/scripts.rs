@@ -131,7 +131,7 @@ fn builds_for_libraries_of_modules_keep_to_their_compilers_and_find_their_librar
     );
     for (path, script) in [
         (bin.join("cargo"), note.as_str()),
-        // A linker in which nothing of the kind stands.
+        // A linker that passes no path of libraries on.
         (bin.join("cc"), ""),
         (bin.join("mpicc.openmpi"), "echo cc -L/usr/lib/openmpi -lmpi"),
         (bin.join("mpicc-first"), "echo cc -L/apps/openmpi/lib -lmpi"),

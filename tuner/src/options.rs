@@ -3,6 +3,7 @@
 mod allocation;
 mod application;
 mod arrival;
+mod choices;
 pub(crate) mod database;
 mod guard;
 mod layouts;
@@ -18,14 +19,14 @@ use std::path::{Path, PathBuf};
 use kilter_model::config::platform::Platform;
 use kilter_model::limits::Limits;
 use kilter_model::options::{OptionError, Options, absolute, functions, pairs, parse_sizes, wrong};
-use kilter_protocol::plan::{Cache, Element, Root, Synchronisation, Wait};
+use kilter_protocol::plan::Root;
 use kilter_stats::verdict::sequential::DEFAULT_MAX_LAUNCHES;
-use kilter_stats::verdict::{Correction, Test};
 
 use crate::cli;
 use crate::repetition_rule;
 use allocation::{Found, Surroundings};
 use application::Application;
+use choices::{cache, correction, element, sync, test, wait};
 
 pub use guard::{Guarding, guarding};
 pub use layouts::{Checking, checking};
@@ -53,26 +54,8 @@ fn measuring_for<F: cli::Output>(
     let place = place(&typed, &surroundings)?;
     let ranks = application::ranks(&typed, application).unwrap_or_else(|| place.ranks().unwrap_or(RANKS));
     let mix = application.map(|one| one.calls(ranks)).transpose()?;
+    check(&typed, ranks)?;
     let job = typed.job;
-    if ranks == 0 {
-        return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
-    }
-    if typed.launches == Some(0) {
-        return Err(wrong(
-            "--launches",
-            "`0` launches measure nothing; give at least 1, 20 by default",
-        ));
-    }
-    for (option, value) in [("--budget", typed.budget), ("--stall-timeout", job.stall_timeout)] {
-        if !(value.is_finite() && value > 0.0) {
-            return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
-        }
-    }
-    for (option, value) in [("--alpha", typed.alpha), ("--effect-floor", typed.effect_floor)] {
-        if !(value > 0.0 && value < 1.0) {
-            return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
-        }
-    }
     let libexec = job
         .libexec
         .map(|directory| absolute("--libexec", &directory))
@@ -95,10 +78,7 @@ fn measuring_for<F: cli::Output>(
         out,
         wait: wait(typed.wait),
         sync: sync(typed.sync),
-        cache: match typed.cache {
-            cli::CacheChoice::Warm => Cache::Warm,
-            cli::CacheChoice::Cold => Cache::Cold { bytes: None },
-        },
+        cache: cache(typed.cache),
         arrivals: Vec::new(),
         by_variance: repetition_rule::is_by_variance(&typed.repetitions),
         repetitions: repetition_rule::repetitions(
@@ -122,12 +102,7 @@ fn measuring_for<F: cli::Output>(
         functions: functions("--functions", typed.functions)?,
         mix,
         root: root(&typed.root, ranks)?,
-        element: match typed.element {
-            cli::ElementChoice::Byte => Element::Byte,
-            cli::ElementChoice::Int => Element::Int,
-            cli::ElementChoice::Float => Element::Float,
-            cli::ElementChoice::Double => Element::Double,
-        },
+        element: element(typed.element),
         launches: typed.launches.unwrap_or(DEFAULT_MAX_LAUNCHES),
         plans_launches: typed.launches.is_none(),
         fixed: typed.fixed,
@@ -140,18 +115,8 @@ fn measuring_for<F: cli::Output>(
         seed: typed.seed,
         alpha: typed.alpha,
         effect_floor: typed.effect_floor,
-        test: match typed.test {
-            cli::TestChoice::Pairs => Test::Pairs,
-            cli::TestChoice::Unpaired => Test::Unpaired,
-            cli::TestChoice::SignedRank => Test::SignedRank,
-            cli::TestChoice::RankSum => Test::RankSum,
-            cli::TestChoice::BrunnerMunzel => Test::BrunnerMunzel,
-            cli::TestChoice::KolmogorovSmirnov => Test::KolmogorovSmirnov,
-        },
-        correction: match typed.correction {
-            cli::CorrectionChoice::Holm => Correction::Holm,
-            cli::CorrectionChoice::Bh => Correction::BenjaminiHochberg,
-        },
+        test: test(typed.test),
+        correction: correction(typed.correction),
         json: job.format.is_json(),
         quiet: job.quiet,
         library_description: job.library_description,
@@ -165,6 +130,30 @@ fn measuring_for<F: cli::Output>(
         Some(platform) => options.on(platform),
         None => options,
     })
+}
+
+/// Refuses numbers with which nothing can be measured.
+fn check<F: cli::Output>(typed: &cli::Measure<F>, ranks: usize) -> Result<(), OptionError> {
+    if ranks == 0 {
+        return Err(wrong("--ranks", "`0` is not a number of ranks; give at least 1"));
+    }
+    if typed.launches == Some(0) {
+        return Err(wrong(
+            "--launches",
+            "`0` launches measure nothing; give at least 1, 20 by default",
+        ));
+    }
+    for (option, value) in [("--budget", typed.budget), ("--stall-timeout", typed.job.stall_timeout)] {
+        if !(value.is_finite() && value > 0.0) {
+            return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
+        }
+    }
+    for (option, value) in [("--alpha", typed.alpha), ("--effect-floor", typed.effect_floor)] {
+        if !(value > 0.0 && value < 1.0) {
+            return Err(wrong(option, format!("`{value}` is not between 0 and 1")));
+        }
+    }
+    Ok(())
 }
 
 /// The allocation in which the ranks run: that of `--launcher`, or the one around the command. Nothing outside of any, on hosts that the user
@@ -233,29 +222,12 @@ pub(crate) fn own_directory() -> Result<PathBuf, OptionError> {
         .ok_or_else(|| wrong("--libexec", "the directory of `kilter` cannot be found out; give it"))
 }
 
-fn wait(choice: cli::WaitChoice) -> Option<Wait> {
-    match choice {
-        cli::WaitChoice::Spin => Some(Wait::Spin),
-        cli::WaitChoice::Sleep => Some(Wait::Sleep),
-        cli::WaitChoice::Auto => None,
-    }
-}
-
-fn sync(choice: cli::SyncChoice) -> Synchronisation {
-    match choice {
-        cli::SyncChoice::Auto => Synchronisation::Auto,
-        cli::SyncChoice::SharedClock => Synchronisation::SharedClock,
-        cli::SyncChoice::RoundTime => Synchronisation::RoundTime,
-        cli::SyncChoice::Barrier => Synchronisation::Barrier,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
     use kilter_search::verification::REPETITIONS;
 
-    use kilter_protocol::plan::Repetitions;
+    use kilter_protocol::plan::{Repetitions, Synchronisation};
 
     use super::*;
 

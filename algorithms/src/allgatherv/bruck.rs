@@ -25,9 +25,9 @@
 use std::ops::Range;
 
 use crate::overlap::exchange;
-use crate::patterns::few;
-use crate::schedule::{absolute, ceil_log2, relative};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::patterns::{costs, few};
+use crate::schedule::{absolute, relative};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allgatherv.bruck";
@@ -40,21 +40,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Bruck et al. 1997, doi:10.1109/71.642949",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::blocks_by_doubling,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    Cost {
-        rounds: f64::from(ceil_log2(p_ranks)),
-        bytes_sent: (p_ranks - 1) as f64 * (n_bytes as f64 / p_ranks as f64),
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

@@ -20,9 +20,9 @@
 //! ```
 
 use crate::overlap::exchange;
-use crate::patterns::two;
+use crate::patterns::{costs, two};
 use crate::schedule::{blocks_downward, ring_next, ring_previous};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allgatherv.ring";
@@ -35,22 +35,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::block_by_block,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let steps = (p_ranks - 1) as f64;
-    Cost {
-        rounds: steps,
-        bytes_sent: steps * (n_bytes as f64 / p_ranks as f64),
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

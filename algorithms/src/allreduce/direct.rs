@@ -19,9 +19,10 @@
 //! sends          0 ->1 0 ->2       1 ->2 1 ->0       2 ->0 2 ->1
 //! ```
 
+use crate::patterns::costs;
 use crate::patterns::pairwise::{self, MANY_AHEAD};
 use crate::schedule::{Division, elements, in_bytes};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allreduce.direct";
@@ -34,18 +35,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::combined_and_collected,
     scratch: pairwise::reduce_scatter_kept::<MANY_AHEAD>,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let half = pairwise::reduce_scatter_cost(setting);
-    Cost {
-        rounds: 2.0 * half.rounds,
-        bytes_sent: 2.0 * half.bytes_sent,
-        ..half
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;

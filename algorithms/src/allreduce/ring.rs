@@ -22,9 +22,9 @@
 //!
 //! Blocks start with different ranks' operands: hence the need. Every block is received where it belongs in the output.
 
-use crate::patterns::ring;
+use crate::patterns::{costs, ring};
 use crate::schedule::{Division, elements, in_bytes};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allreduce.ring";
@@ -37,23 +37,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002",
     needs: &[Need::Commutative],
     parameters: &[],
-    cost,
+    cost: costs::combined_and_collected,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let steps = (p_ranks - 1) as f64;
-    let block_bytes = n_bytes as f64 / p_ranks as f64;
-    Cost {
-        rounds: 2.0 * steps,
-        bytes_sent: 2.0 * steps * block_bytes,
-        bytes_reduced: steps * block_bytes,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;

@@ -18,9 +18,9 @@
 //! d = 2    00 10 20   01 11 21   02 12 22     02, 10 and 21 go right by two
 //! ```
 
-use crate::patterns::alltoall;
+use crate::patterns::{alltoall, costs};
 use crate::schedule::blocks_upward;
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "alltoall.linear";
@@ -33,22 +33,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Traeff, Gropp and Thakur 2010, doi:10.1109/TPDS.2009.120",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::block_by_block,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let steps = (p_ranks - 1) as f64;
-    Cost {
-        rounds: steps,
-        bytes_sent: steps * (n_bytes as f64 / p_ranks as f64),
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;

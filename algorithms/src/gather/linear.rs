@@ -17,7 +17,8 @@
 
 use crate::overlap::{SHORT_BYTES, receive_each};
 use crate::patterns::blocks::equal_blocks_mut;
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::patterns::costs;
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "gather.linear";
@@ -30,22 +31,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Traeff, Gropp and Thakur 2010, doi:10.1109/TPDS.2009.120",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::block_by_block,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let messages = (p_ranks - 1) as f64;
-    Cost {
-        rounds: messages,
-        bytes_sent: messages * (n_bytes as f64 / p_ranks as f64),
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

@@ -5,28 +5,13 @@ use std::ops::Range;
 use crate::overlap::{Overlap, SHORT_BYTES, WINDOW};
 use crate::patterns::lent;
 use crate::schedule::{absolute, relative};
-use crate::{Cost, Setting, Transport, TransportError, scratch};
+use crate::{Setting, Transport, TransportError, scratch};
 
 /// Blocks that may be on their way to a rank or be combined by it, where scratch matters.
 pub(crate) const FEW_AHEAD: usize = 2;
 
 /// The same where latency matters: as many as can be under way.
 pub(crate) const MANY_AHEAD: usize = WINDOW;
-
-/// Cost of [`reduce_scatter`]: every rank sends, receives and combines `p - 1` blocks.
-pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let messages = (p_ranks - 1) as f64;
-    let bytes = messages * n_bytes as f64 / p_ranks as f64;
-    Cost {
-        rounds: messages,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
-    }
-}
 
 /// Combines block `r` of all ranks' inputs in `result` on rank `r`, in rank order.
 ///

@@ -4,7 +4,7 @@ use crate::overlap::{Overlap, SHORT_BYTES, WINDOW, send_each};
 use crate::parameter::Parameter;
 use crate::patterns::lent;
 use crate::schedule::whole_elements;
-use crate::{Setting, Transport, TransportError};
+use crate::{Cost, Setting, Transport, TransportError};
 
 /// The tunable of pipelines.
 pub(crate) const SEGMENT_BYTES: Parameter = Parameter {
@@ -51,6 +51,27 @@ pub(crate) fn cost_segment(n_bytes: usize, parameters: &[u64]) -> usize {
     usize::try_from(parameters[0])
         .unwrap_or(usize::MAX)
         .clamp(1, n_bytes.max(1))
+}
+
+/// Cost of a chain of all ranks on which segments are combined: those of all data, and one more hop for each rank between the ends.
+pub(crate) fn combining_chain_cost(setting: &Setting<'_>) -> Cost {
+    let &Setting {
+        p_ranks,
+        n_bytes,
+        parameters,
+        ..
+    } = setting;
+    if n_bytes == 0 || p_ranks < 2 {
+        return Cost::ZERO;
+    }
+    let segment = cost_segment(n_bytes, parameters);
+    let hops = p_ranks - 2;
+    let bytes = n_bytes as f64 + hops as f64 * segment as f64;
+    Cost {
+        rounds: (n_bytes.div_ceil(segment) + hops) as f64,
+        bytes_sent: bytes,
+        bytes_reduced: bytes,
+    }
 }
 
 /// Bytes of the slots in which the segments of a second child come, at most.

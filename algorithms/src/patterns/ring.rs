@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::two;
 use crate::overlap::exchange;
 use crate::schedule::{relative, ring_block, ring_next, ring_previous};
-use crate::{Cost, Setting, Transport, TransportError};
+use crate::{Transport, TransportError};
 
 /// Gives every rank all blocks of `data`, of which it has its own. `has_all` is a rank that has all blocks already, if
 /// there is one: it receives none.
@@ -63,21 +63,6 @@ pub(crate) fn reduce_scatter<T: Transport>(
         }
     }
     Ok(())
-}
-
-/// Cost of [`reduce_scatter_own`]: every rank sends, receives and combines `p - 1` blocks.
-pub(crate) fn reduce_scatter_cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let steps = (p_ranks - 1) as f64;
-    let bytes = steps * n_bytes as f64 / p_ranks as f64;
-    Cost {
-        rounds: steps,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
-    }
 }
 
 /// Combines block `r` of all ranks' inputs in `result` on rank `r`, as [`reduce_scatter`], with room for no more than two

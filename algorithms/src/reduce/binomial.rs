@@ -19,9 +19,9 @@
 //! end                abcde
 //! ```
 
-use crate::patterns::binomial;
-use crate::schedule::{Halving, ceil_log2};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::patterns::{binomial, costs};
+use crate::schedule::Halving;
+use crate::{Algorithm, Arguments, Collective, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.binomial";
@@ -34,23 +34,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Chan et al. 2007, doi:10.1002/cpe.1206",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::combined_by_doubling,
     scratch,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let rounds = f64::from(ceil_log2(p_ranks));
-    let bytes = rounds * n_bytes as f64;
-    Cost {
-        rounds,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
-    }
-}
 
 fn scratch(setting: &Setting<'_>) -> usize {
     crate::scratch::kept(match setting.p_ranks {

@@ -20,10 +20,11 @@
 //! sends                            1 ->0             2 ->0
 //! ```
 
+use crate::patterns::costs;
 use crate::patterns::pairwise::{self, MANY_AHEAD};
 use crate::reduce::ring::collect;
 use crate::schedule::{Division, elements, in_bytes};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.direct";
@@ -37,18 +38,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
              Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::combined_and_collected,
     scratch,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let half = pairwise::reduce_scatter_cost(setting);
-    Cost {
-        rounds: 2.0 * half.rounds,
-        bytes_sent: 2.0 * half.bytes_sent,
-        ..half
-    }
-}
 
 fn scratch(setting: &Setting<'_>) -> usize {
     crate::scratch::blocks(setting, 1 + pairwise::scratch_blocks::<MANY_AHEAD>(setting.p_ranks))

@@ -28,9 +28,9 @@
 //! the need.
 
 use crate::overlap::Overlap;
-use crate::patterns::ring;
+use crate::patterns::{costs, ring};
 use crate::schedule::{Division, elements, in_bytes};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "reduce.ring";
@@ -44,23 +44,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
              Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1",
     needs: &[Need::Commutative],
     parameters: &[],
-    cost,
+    cost: costs::combined_and_collected,
     scratch,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let steps = (p_ranks - 1) as f64;
-    let block_bytes = n_bytes as f64 / p_ranks as f64;
-    Cost {
-        rounds: 2.0 * steps,
-        bytes_sent: 2.0 * steps * block_bytes,
-        bytes_reduced: steps * block_bytes,
-    }
-}
 
 fn scratch(setting: &Setting<'_>) -> usize {
     let blocks = if setting.p_ranks < 2 { 0 } else { 3 };

@@ -25,6 +25,7 @@
 //! end        abcde    abcde    abcde    abcde    abcde
 //! ```
 
+use crate::patterns::costs;
 use crate::patterns::pairwise::{self, FEW_AHEAD};
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
@@ -39,7 +40,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Thakur, Rabenseifner and Gropp 2005, doi:10.1177/1094342005051521",
     needs: &[],
     parameters: &[],
-    cost: pairwise::reduce_scatter_cost,
+    cost: costs::combined_block_by_block,
     scratch: pairwise::reduce_scatter_kept::<FEW_AHEAD>,
 };
 

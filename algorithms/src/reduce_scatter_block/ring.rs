@@ -21,7 +21,7 @@
 //!
 //! Blocks start with different ranks' operands: hence the need.
 
-use crate::patterns::ring;
+use crate::patterns::{costs, ring};
 use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -35,7 +35,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002",
     needs: &[Need::Commutative],
     parameters: &[],
-    cost: ring::reduce_scatter_cost,
+    cost: costs::combined_block_by_block,
     scratch: crate::scratch::two_blocks,
 };
 

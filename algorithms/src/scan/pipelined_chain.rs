@@ -31,7 +31,7 @@
 use crate::overlap::Overlap;
 use crate::patterns::pipeline::{self, SEGMENT_BYTES};
 use crate::schedule::segments;
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scan.pipelined_chain";
@@ -44,33 +44,13 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Sanders and Traeff 2006, doi:10.1007/11846802_15",
     needs: &[],
     parameters: &[SEGMENT_BYTES],
-    cost,
+    cost: pipeline::combining_chain_cost,
     scratch,
 };
 
 /// Segments that may be on their way to a rank or be combined by it. More than two, so that the handshake of a
 /// rendezvous, which large segments need, is over when its segment's turn comes.
 const AHEAD: usize = 4;
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 || p_ranks < 2 {
-        return Cost::ZERO;
-    }
-    let segment = pipeline::cost_segment(n_bytes, parameters);
-    let hops = p_ranks - 2;
-    let bytes = n_bytes as f64 + hops as f64 * segment as f64;
-    Cost {
-        rounds: (n_bytes.div_ceil(segment) + hops) as f64,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
-    }
-}
 
 fn scratch(setting: &Setting<'_>) -> usize {
     let ahead = if setting.p_ranks < 2 {

@@ -22,9 +22,9 @@
 //! distance 4   a        ab       abc      abcd     abcde
 //! ```
 
+use crate::patterns::costs;
 use crate::patterns::doubling::{Shift, distances};
-use crate::schedule::ceil_log2;
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scan.recursive_doubling";
@@ -37,23 +37,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Kogge and Stone 1973, doi:10.1109/TC.1973.5009159; Hillis and Steele 1986, doi:10.1145/7902.7903",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::combined_by_doubling,
     scratch: crate::scratch::one_volume,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let rounds = f64::from(ceil_log2(p_ranks));
-    let bytes = rounds * n_bytes as f64;
-    Cost {
-        rounds,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { input, output, .. } = arguments;

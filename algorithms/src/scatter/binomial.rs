@@ -19,9 +19,9 @@
 //! round 2   a        b        c        d        e        1 -> 0
 //! ```
 
-use crate::patterns::binomial;
-use crate::schedule::{Halving, ceil_log2};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::patterns::{binomial, costs};
+use crate::schedule::Halving;
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scatter.binomial";
@@ -34,21 +34,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Chan et al. 2007, doi:10.1002/cpe.1206",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::blocks_by_doubling,
     scratch: crate::scratch::half_the_blocks,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    Cost {
-        rounds: f64::from(ceil_log2(p_ranks)),
-        bytes_sent: n_bytes as f64 * (p_ranks - 1) as f64 / p_ranks as f64,
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

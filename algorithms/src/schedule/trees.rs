@@ -1,4 +1,4 @@
-//! What k-nomial trees have in common, for the tests of each.
+//! Tests that all k-nomial trees pass.
 
 use std::ops::Range;
 

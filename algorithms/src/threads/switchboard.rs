@@ -28,6 +28,8 @@ pub(super) struct Switchboard {
     memories: Mutex<Vec<Arc<Memory>>>,
     /// Index: rank. Beside `state`, for those that wait without the lock.
     gone: Vec<AtomicBool>,
+    /// Index: rank. True for one that waits without the lock: in shared memory, or in [`Switchboard::fall_behind`].
+    held_up: Vec<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -62,6 +64,7 @@ impl Switchboard {
             wake: (0..p).map(|_| Condvar::new()).collect(),
             memories: Mutex::default(),
             gone: (0..p).map(|_| AtomicBool::new(false)).collect(),
+            held_up: (0..p).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
@@ -148,6 +151,25 @@ impl Switchboard {
     /// True if a rank has gone: it publishes nothing more.
     pub(super) fn has_gone(&self, rank: usize) -> bool {
         self.gone[rank].load(Ordering::Acquire)
+    }
+
+    /// `rank` waits without the lock, or goes on.
+    pub(super) fn set_held_up(&self, rank: usize, is_held_up: bool) {
+        self.held_up[rank].store(is_held_up, Ordering::Release);
+    }
+
+    /// Returns when every other rank waits or has gone.
+    pub(super) fn fall_behind(&self, rank: usize) {
+        self.set_held_up(rank, true);
+        let stands_still = |other: usize| {
+            other == rank
+                || self.held_up[other].load(Ordering::Acquire)
+                || self.state().ranks[other] != Presence::Running
+        };
+        while !(0..self.p).all(stands_still) {
+            std::thread::yield_now();
+        }
+        self.set_held_up(rank, false);
     }
 
     /// The memory with slots of this length; made by the first rank that asks.

@@ -134,6 +134,11 @@ impl<'a> ThreadTransport<'a> {
         }
     }
 
+    /// Lets the others go as far as they can without this rank: returns when each of them waits for somebody, falls behind as well, or has gone.
+    pub fn fall_behind(&self) {
+        self.switchboard.fall_behind(self.rank);
+    }
+
     fn start_send(&mut self, to: usize, data: &[u8]) -> Moment {
         let (start, end) = self.clocks.start_send(data.len());
         self.counters.messages_sent += 1;
@@ -334,6 +339,7 @@ impl Transport for ThreadTransport<'_> {
     }
 
     fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
+        self.switchboard.set_held_up(self.rank, true);
         let ended = self.shared.relax(rank, self.switchboard.has_gone(rank));
         if ended.is_err() {
             self.leave();
@@ -349,5 +355,6 @@ impl Transport for ThreadTransport<'_> {
             Event::Copied { bytes } => self.clocks.copy(bytes),
         }
         self.shared.is_going_on();
+        self.switchboard.set_held_up(self.rank, false);
     }
 }

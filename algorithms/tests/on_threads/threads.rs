@@ -1,5 +1,7 @@
 //! The thread transport itself: order, lengths, model time, and that nothing hangs.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use kilter_algorithms::threads::{Config, Network, Outcome, RankError, ThreadTransport, run, run_each};
 use kilter_algorithms::{Transport, TransportError};
 
@@ -40,6 +42,26 @@ fn messages_of_a_pair_keep_their_order() {
         Ok(got)
     });
     assert_eq!(outcome.results().unwrap()[2], [0, 1, 10, 11]);
+}
+
+#[test]
+fn a_rank_that_falls_behind_goes_on_when_no_other_one_can() {
+    let steps = AtomicUsize::new(0);
+    let outcome = free(3, |transport| {
+        if transport.rank() > 0 {
+            for _ in 0..100 {
+                steps.fetch_add(1, Ordering::SeqCst);
+                std::thread::yield_now();
+            }
+            transport.recv(0, &mut [0])?;
+            return Ok(0);
+        }
+        transport.fall_behind();
+        let seen = steps.load(Ordering::SeqCst);
+        (1..3).try_for_each(|to| transport.send(to, &[1]))?;
+        Ok(seen)
+    });
+    assert_eq!(outcome.results().unwrap()[0], 200);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use kilter_mpi::MPI_Comm;
 /// A context with the scratch that its host keeps for it. Once lent to a plugin it must not move: the context points to the
 /// scratch beside it, which [`Hosted::lend`] sees to each time.
 pub struct Hosted {
-    /// Reached through raw pointers alone: what is lent to a plugin, or kept for the next call, stays valid whoever asks again.
+    /// Reached through raw pointers alone, so that a further call of [`Hosted::lend`] ends no pointer that was lent before.
     kept: UnsafeCell<Kept>,
 }
 

@@ -40,8 +40,8 @@ pub unsafe fn pack_in_pieces(
     piece_bytes: usize,
 ) -> Result<(), MpiError> {
     for_pieces(
-        count,
-        datatype,
+        "PMPI_Pack",
+        (count, datatype),
         packed.len(),
         piece_bytes,
         |begin, elements_of_piece, bytes| {
@@ -54,10 +54,10 @@ pub unsafe fn pack_in_pieces(
     )
 }
 
-/// Calls `visit` with where a piece begins in memory, in bytes, its elements, and its bytes when packed.
+/// Calls `visit` with the place of a piece in memory, in bytes, its elements, and its bytes when packed. Errors are those of `operation`.
 fn for_pieces(
-    count: usize,
-    datatype: MPI_Datatype,
+    operation: &'static str,
+    (count, datatype): (usize, MPI_Datatype),
     packed_bytes: usize,
     piece_bytes: usize,
     mut visit: impl FnMut(isize, usize, usize) -> Result<(), MpiError>,
@@ -68,7 +68,7 @@ fn for_pieces(
     let Layout { size, extent, .. } = Layout::of(datatype)?;
     if count.checked_mul(size) != Some(packed_bytes) {
         return Err(MpiError {
-            operation: "PMPI_Pack",
+            operation,
             code: constants::err_count(),
         });
     }
@@ -225,8 +225,8 @@ pub unsafe fn unpack_in_pieces(
     piece_bytes: usize,
 ) -> Result<(), MpiError> {
     for_pieces(
-        count,
-        datatype,
+        "PMPI_Unpack",
+        (count, datatype),
         packed.len(),
         piece_bytes,
         |begin, elements_of_piece, bytes| {
@@ -278,7 +278,8 @@ pub unsafe fn copy_elements(
     (comm, rank): (MPI_Comm, usize),
 ) -> Result<(), MpiError> {
     let bytes = count.saturating_mul(layout::size(datatype)?);
-    for_pieces(count, datatype, bytes, PIECE_BYTES, |begin, elements, _| {
+    let elements = (count, datatype);
+    for_pieces("PMPI_Sendrecv", elements, bytes, PIECE_BYTES, |begin, elements, _| {
         let (from, to) = (from.wrapping_byte_offset(begin), to.wrapping_byte_offset(begin));
         // SAFETY: these are elements of the whole.
         unsafe { copy_piece(from, to, elements, datatype, (comm, rank)) }

@@ -270,7 +270,7 @@ fn mistakes_in_version_1_are_named_by_its_keys() {
     );
 }
 
-/// A profile of before means what it meant, whatever its ranks' nodes, and is written as one of today.
+/// A profile of version 1 holds on any nodes, as it did, and is written as one of the present version.
 #[test]
 fn a_profile_of_version_1_holds_for_its_number_of_ranks() {
     let read = Profile::parse(VERSION_1, "p.json").unwrap();

@@ -99,7 +99,7 @@ impl Outstanding {
         self.asleep.load(Ordering::SeqCst) && self.needs_progress() && self.asleep.swap(false, Ordering::SeqCst)
     }
 
-    /// The thread is about to sleep. False where there is something to do: whoever changes that from now on wakes it.
+    /// Announces that the thread is about to sleep: from now on, a call that gives it something to do wakes it. False if there is something to do.
     pub(crate) fn may_sleep(&self) -> bool {
         self.asleep.store(true, Ordering::SeqCst);
         !self.needs_progress()

@@ -56,7 +56,7 @@ impl Image {
         unsafe { type_.load(self.bytes().as_ptr().add(GUARD + at * type_.extent)) }
     }
 
-    /// Takes over the data at `places` (index, number) from another image: what a call leaves there is nobody's business.
+    /// Takes over the data at `places` (index, number) from another image: a call may leave anything there.
     pub(crate) fn adopt(&mut self, type_: &Type, other: &Image, places: &[(usize, usize)]) {
         for index in places.iter().flat_map(|(at, count)| *at..at + count) {
             let element = GUARD + index * type_.extent;

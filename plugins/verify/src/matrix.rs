@@ -1,5 +1,6 @@
 //! The loop over collectives, cases and rows.
 
+mod calls;
 mod row;
 
 use std::cell::Cell;
@@ -13,13 +14,13 @@ use kilter_host::plugins::Loaded;
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
 use kilter_protocol::verifying::{Line, Request};
 
+use self::calls::Posed;
 pub(crate) use self::row::Chosen;
-use self::row::{ENOUGH, Tally, of_row};
+use self::row::{Tally, of_row};
 use crate::bits::{self, NoBits};
 use crate::call::{Call, Lists};
 use crate::case::{Case, Comm, cases};
 use crate::elements::TYPES;
-use crate::image::Image;
 use crate::operators::{OPERATORS, work_on};
 use crate::problem::Problem;
 use crate::report::Report;
@@ -153,6 +154,8 @@ impl<'a> Matrix<'a> {
         self.report.line(&Line::End {})
     }
 
+    /// One case: of the library first, then of each row with each of its settings.
+    ///
     /// # Safety
     /// All ranks make this call.
     unsafe fn case(
@@ -165,214 +168,172 @@ impl<'a> Matrix<'a> {
         let Some(at) = self.places.iter().position(|(comm, _)| *comm == case.comm) else {
             return Ok(());
         };
-        let (p, rank, comm) = {
-            let place = &self.places[at].1;
-            (place.size, place.rank, place.comm)
+        let place = &self.places[at].1;
+        let problem = Problem::new(collective, case, place.size, place.rank);
+        let posed = Posed {
+            collective,
+            case,
+            problem: &problem,
+            at,
         };
-        let problem = Problem::new(collective, case, p, rank);
         work_on(case.type_);
-        let name = case.to_string();
-        let crashes = constants::mpi_family() == 2 && destroys_memory_on_mpich(collective, case);
-        let mut of_library = Ok(Vec::new());
+        let mut reference = None;
         if case.random {
-            self.report.announce(&format!("library {collective}"), 0, &name)?;
-            // SAFETY: all ranks make this call.
-            unsafe { self.world.together() }?;
-            // SAFETY: the buffers are made for the problem; all ranks come here.
-            of_library = self.bits(collective, case, (&problem, rank), |call, _| unsafe {
-                call.library(comm)
-            });
-            let finding = of_library.as_ref().err().map(NoBits::to_string);
-            // SAFETY: all ranks make this call.
-            if let Some(reason) = unsafe { self.world.agree(finding) }? {
-                let (collective, case) = (collective.name().to_owned(), name.clone());
-                self.report.line(&Line::Varies {
-                    collective,
-                    case,
-                    reason,
-                })?;
-            }
+            // SAFETY: by this function's contract, here and below.
+            reference = Some(unsafe { self.library_bits(&posed) }?);
         } else if self.request.with_library {
-            self.report.announce(&format!("library {collective}"), 0, &name)?;
-            if !crashes {
-                // SAFETY: all ranks make this call.
-                unsafe { self.world.together() }?;
-                // SAFETY: the buffers are made for the problem; all ranks come here.
-                let finding = self.attempt(collective, case, &problem, false, |call, _| unsafe {
-                    call.library(comm)
-                });
-                // SAFETY: all ranks make this call.
-                if let Some(reason) = unsafe { self.world.agree(finding) }? {
-                    let (collective, case) = (collective.name().to_owned(), name.clone());
-                    self.report.line(&Line::Library {
-                        collective,
-                        case,
-                        reason,
-                    })?;
-                }
-            }
+            // SAFETY: as above.
+            unsafe { self.library_result(&posed) }?;
         }
         for (chosen, tally) in rows.iter().zip(tallies) {
             for values in of_row(case, chosen) {
                 let case = Case { values, ..case.clone() };
-                let name = case.to_string();
-                self.report.announce(&chosen.row().id, tally.compared, &name)?;
-                if tally.failed >= ENOUGH {
-                    tally.skip("it had failed often enough");
-                    continue;
-                }
-                let operator = case.op.map(|op| &OPERATORS[op]);
-                let needs = chosen.row().needs;
-                let commutes = operator.is_none_or(|row| row.operator.is_commutative());
-                if needs.commutative && !commutes {
-                    tally.skip("its operator must commute");
-                    continue;
-                }
-                // The drop-in calls no row where nothing is moved. The halves of a split decide each for themselves.
-                let obstacle = if problem.volume == Some(0) && collective.has_data() {
-                    Some("no data is moved")
-                } else if needs.power_of_two_ranks && !p.is_power_of_two() {
-                    Some("its number of ranks must be a power of two")
-                } else if needs.even_ranks && !p.is_multiple_of(2) {
-                    Some("its number of ranks must be even")
-                } else if needs.predefined_operator
-                    && operator.is_some_and(|operator| !operator.predefined)
-                    && !case.count.is_multiple_of(p)
-                {
-                    Some("it pads, which an operator of the program's must not see")
-                } else if needs.one_node && !self.places[at].1.one_node {
-                    Some("all ranks must be on one node")
-                } else {
-                    None
-                };
-                let parameters = case.values.of(chosen.row());
-                let parameters = parameters.with_context(|| format!("case `{name}`"))?;
-                // SAFETY: all ranks make this call.
-                unsafe { self.world.together() }?;
-                let unavailable = Cell::new(false);
-                let finding = if obstacle.is_none() {
-                    let context = self.places[at].1.hosted.lend();
-                    let run = |call: &Call<'_>, lists: &Lists| {
-                        let mut arguments = call.arguments(lists);
-                        arguments.algorithm = chosen.callable.algorithm;
-                        arguments.parameters = parameters.as_ptr();
-                        // SAFETY: context and arguments are as the ABI says; all ranks of the communicator come here.
-                        let code = unsafe { (chosen.callable.run)(context, &raw const arguments) };
-                        unavailable.set(code == UNAVAILABLE);
-                        code
-                    };
-                    match &of_library {
-                        Ok(_) if !case.random => self.attempt(collective, &case, &problem, true, run),
-                        Ok(of_library) => match self.bits(collective, &case, (&problem, rank), run) {
-                            Ok(of_row) => bits::difference(&of_row, of_library),
-                            Err(reason) => Some(reason.to_string()),
-                        },
-                        // The others have called the row: this rank's part in it is made, too.
-                        Err(reason) => self
-                            .bits(collective, &case, (&problem, rank), run)
-                            .err()
-                            .map(|own| own.to_string())
-                            .or(Some(format!("the library's own {reason}"))),
-                    }
-                } else {
-                    None
-                };
-                // Its ranks say so together, and a drop-in would leave the call to the library.
-                let (obstacle, finding) = if unavailable.get() {
-                    (Some("it says that it cannot run on this communicator"), None)
-                } else {
-                    (obstacle, finding)
-                };
-                // SAFETY: all ranks make this call.
-                let (ran, finding) = unsafe { self.world.agree_on_run(obstacle.is_none(), finding) }?;
-                if case.random {
-                    if ran {
-                        tally.bits.add(name, finding);
-                    }
-                    continue;
-                }
-                match obstacle {
-                    Some(reason) if !ran => tally.skip(reason),
-                    _ => tally.compared += 1,
-                }
-                if let Some(reason) = finding {
-                    tally.failed += 1;
-                    let row = chosen.row().id.clone();
-                    self.report.line(&Line::Failure {
-                        row,
-                        case: name,
-                        reason,
-                    })?;
-                }
+                let posed = Posed { case: &case, ..posed };
+                // SAFETY: as above; all ranks have the same settings of the row.
+                unsafe { self.row(&posed, reference.as_ref(), chosen, tally) }?;
             }
         }
         Ok(())
     }
 
-    /// Makes calls on random doubles: what they leave, bit by bit, or why that is nothing to compare.
-    fn bits(
-        &self,
-        collective: Collective,
-        case: &Case,
-        (problem, rank): (&Problem, usize),
-        mut call: impl FnMut(&Call<'_>, &Lists) -> std::ffi::c_int,
-    ) -> Result<Vec<u64>, NoBits> {
-        let lists = Lists::new(problem);
-        bits::left(problem, rank, |doubles| {
-            let of_case = Call {
-                collective,
-                problem,
-                datatype: self.types[case.type_],
-                element_bytes: TYPES[case.type_].size(),
-                op: case.op.map_or(constants::op_null(), |op| self.ops[op]),
-                root: case.root,
-                send: doubles.send.as_ptr().cast(),
-                recv: doubles.recv.as_mut_ptr().cast(),
-            };
-            call(&of_case, &lists)
-        })
+    /// The bits of the library's result, with which those of rows are compared. Says so where they vary from call to call.
+    ///
+    /// # Safety
+    /// All ranks make this call.
+    unsafe fn library_bits(&mut self, posed: &Posed<'_>) -> anyhow::Result<Result<Vec<u64>, NoBits>> {
+        let (comm, name) = (self.places[posed.at].1.comm, posed.case.to_string());
+        self.report
+            .announce(&format!("library {}", posed.collective), 0, &name)?;
+        // SAFETY: by this function's contract.
+        unsafe { self.world.together() }?;
+        // SAFETY: the buffers are made for the problem; all ranks come here.
+        let left = self.bits(posed, |call, _| unsafe { call.library(comm) });
+        let finding = left.as_ref().err().map(NoBits::to_string);
+        // SAFETY: by this function's contract.
+        if let Some(reason) = unsafe { self.world.agree(finding) }? {
+            self.report.line(&Line::Varies {
+                collective: posed.collective.name().to_owned(),
+                case: name,
+                reason,
+            })?;
+        }
+        Ok(left)
     }
 
-    /// Makes a call on fresh buffers and says what is wrong with what it left. `strict` looks at every byte, not at data alone:
-    /// libraries do write into holes.
-    fn attempt(
-        &self,
-        collective: Collective,
-        case: &Case,
-        problem: &Problem,
-        strict: bool,
-        mut call: impl FnMut(&Call<'_>, &Lists) -> std::ffi::c_int,
-    ) -> Option<String> {
-        let type_ = &TYPES[case.type_];
-        let mut send = Image::new(type_, problem.send_span, &problem.send);
-        let sent = send.clone();
-        let mut recv = Image::new(type_, problem.recv_span, &problem.before);
-        let mut expected = recv.clone();
-        expected.put(type_, &problem.after);
-        let of_case = Call {
-            collective,
-            problem,
-            datatype: self.types[case.type_],
-            element_bytes: type_.size(),
-            op: case.op.map_or(constants::op_null(), |op| self.ops[op]),
-            root: case.root,
-            send: send.address().cast_const().cast(),
-            recv: recv.address().cast(),
+    /// Compares the library's own result with the reference.
+    ///
+    /// # Safety
+    /// All ranks make this call.
+    unsafe fn library_result(&mut self, posed: &Posed<'_>) -> anyhow::Result<()> {
+        let (comm, name) = (self.places[posed.at].1.comm, posed.case.to_string());
+        self.report
+            .announce(&format!("library {}", posed.collective), 0, &name)?;
+        if constants::mpi_family() == 2 && destroys_memory_on_mpich(posed.collective, posed.case) {
+            return Ok(());
+        }
+        // SAFETY: by this function's contract.
+        unsafe { self.world.together() }?;
+        // SAFETY: the buffers are made for the problem; all ranks come here.
+        let finding = self.attempt(posed, false, |call, _| unsafe { call.library(comm) });
+        // SAFETY: by this function's contract.
+        if let Some(reason) = unsafe { self.world.agree(finding) }? {
+            self.report.line(&Line::Library {
+                collective: posed.collective.name().to_owned(),
+                case: name,
+                reason,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// One run of a row: skipped, or made, judged and counted.
+    ///
+    /// # Safety
+    /// All ranks make this call.
+    unsafe fn row(
+        &mut self,
+        posed: &Posed<'_>,
+        reference: Option<&Result<Vec<u64>, NoBits>>,
+        chosen: &Chosen<'_>,
+        tally: &mut Tally,
+    ) -> anyhow::Result<()> {
+        let name = posed.case.to_string();
+        self.report.announce(&chosen.row().id, tally.compared, &name)?;
+        if let Some(reason) = tally.exhaustion().or_else(|| chosen.exclusion(posed.case)) {
+            tally.skip(reason);
+            return Ok(());
+        }
+        let parameters = posed.case.values.of(chosen.row());
+        let parameters = parameters.with_context(|| format!("case `{name}`"))?;
+        // SAFETY: by this function's contract.
+        unsafe { self.world.together() }?;
+        let outcome = match chosen.obstacle(posed, &self.places[posed.at].1) {
+            Some(reason) => Err(reason),
+            None => self.call_row(posed, reference, chosen, &parameters),
         };
-        let code = call(&of_case, &Lists::new(problem));
-        if code != 0 {
-            return Some(format!("returned code {code}"));
+        let (obstacle, finding) = match outcome {
+            Ok(finding) => (None, finding),
+            Err(reason) => (Some(reason), None),
+        };
+        // SAFETY: by this function's contract.
+        let (ran, finding) = unsafe { self.world.agree_on_run(obstacle.is_none(), finding) }?;
+        if posed.case.random {
+            if ran {
+                tally.bits.add(name, finding);
+            }
+            return Ok(());
         }
-        if !strict {
-            return recv
-                .missing(type_, &problem.after, &problem.open)
-                .map(|what| format!("receive buffer: {what}"));
+        match obstacle {
+            Some(reason) if !ran => tally.skip(reason),
+            _ => tally.compared += 1,
         }
-        expected.adopt(type_, &recv, &problem.open);
-        if let Some(what) = recv.difference(&expected, type_) {
-            return Some(format!("receive buffer: {what}"));
+        if let Some(reason) = finding {
+            tally.failed += 1;
+            self.report.line(&Line::Failure {
+                row: chosen.row().id.clone(),
+                case: name,
+                reason,
+            })?;
         }
-        send.difference(&sent, type_).map(|what| format!("send buffer: {what}"))
+        Ok(())
+    }
+
+    /// Calls a row and says what is wrong with its result. The error is the reason why it did not run, which its ranks say together: a drop-in
+    /// would leave the call to the library.
+    fn call_row(
+        &self,
+        posed: &Posed<'_>,
+        reference: Option<&Result<Vec<u64>, NoBits>>,
+        chosen: &Chosen<'_>,
+        parameters: &[u64],
+    ) -> Result<Option<String>, &'static str> {
+        let context = self.places[posed.at].1.hosted.lend();
+        let unavailable = Cell::new(false);
+        let run = |call: &Call<'_>, lists: &Lists| {
+            let mut arguments = call.arguments(lists);
+            arguments.algorithm = chosen.callable.algorithm;
+            arguments.parameters = parameters.as_ptr();
+            // SAFETY: context and arguments are as the ABI says; all ranks of the communicator come here.
+            let code = unsafe { (chosen.callable.run)(context, &raw const arguments) };
+            unavailable.set(code == UNAVAILABLE);
+            code
+        };
+        let finding = match reference {
+            None => self.attempt(posed, true, run),
+            Some(Ok(of_library)) => match self.bits(posed, run) {
+                Ok(of_row) => bits::difference(&of_row, of_library),
+                Err(reason) => Some(reason.to_string()),
+            },
+            // The others call the row, too, and this rank's part in it is made.
+            Some(Err(reason)) => {
+                let own = self.bits(posed, run).err().map(|own| own.to_string());
+                own.or_else(|| Some(format!("the library's own {reason}")))
+            }
+        };
+        if unavailable.get() {
+            return Err("it says that it cannot run on this communicator");
+        }
+        Ok(finding)
     }
 }
 

@@ -53,7 +53,7 @@ static void churn(int number) {
     }
 }
 
-/* Of two communicators of the same processes, ranks free the first at different points between the calls on the second. That works without
+/* There are two communicators of the same processes, and ranks free the first at different points between the calls on the second. That works without
    the drop-in, since no library waits in MPI_Comm_free. */
 static void out_of_step(void) {
     for (int i = 0; i < 60; i++) {

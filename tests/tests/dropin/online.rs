@@ -213,7 +213,7 @@ fn a_job_may_end_anywhere() {
     }
 }
 
-/// The profile's rule is one candidate; without the variable it is followed as ever.
+/// The profile's rule is one candidate; without the variable it is followed.
 fn the_rules_of_a_profile_are_tried_with_their_parameters() {
     let ring = rule("allreduce", 2, 1..=u64::MAX, "allreduce.ring");
     let deployed = Deployed::rules(vec![ring]);

@@ -77,7 +77,7 @@ fn every_operation_is_counted_once_and_the_thread_rests_without_any() {
     }
 }
 
-/// On a node that is full it says so in one line, and the program runs as ever.
+/// On a full node the library says so in one line, and the program runs without its thread.
 fn it_does_not_start_where_no_core_is_free() {
     let cores = std::thread::available_parallelism().unwrap().get();
     let full = cores.div_ceil(2).to_string();

@@ -97,7 +97,7 @@ fn a_trace_has_these_calls_as_events() {
                 .communicator
                 .map_or("", |at| trace.communicators[at].name.as_str());
             *calls.entry((on, trace.function(event))).or_default() += 1;
-            let followed = event.parts.iter().any(|part| part.bytes > 0);
+            let followed = event.parts.iter().any(|part| part.plain.bytes > 0);
             assert!(!followed, "{mpi:?}: {event:?}");
         }
         let persistent = output.stdout.contains("PERSISTENT");

@@ -115,7 +115,10 @@ fn found(trace: &Trace) -> Vec<Message> {
         .iter()
         .map(|one| {
             let (send, receive) = (one.send.of(trace).unwrap(), one.receive.of(trace).unwrap());
-            assert_eq!((send.prefix, &send.chunks), (receive.prefix, &receive.chunks));
+            assert_eq!(
+                (send.plain.prefix, &send.chunks),
+                (receive.plain.prefix, &receive.chunks)
+            );
             let comm = trace.communicator(event(one.send), Some(send)).unwrap().name.clone();
             let mut receives = trace.function(event(one.receive)).to_owned();
             if comm != "world" {
@@ -126,9 +129,9 @@ fn found(trace: &Trace) -> Vec<Message> {
                 comm,
                 trace.ranks[one.send.rank].rank,
                 trace.ranks[one.receive.rank].rank,
-                send.tag,
-                send.bytes,
-                receive.crc,
+                send.plain.tag,
+                send.plain.bytes,
+                receive.plain.crc,
                 trace.function(event(one.send)).to_owned(),
                 receives,
             )
@@ -179,13 +182,13 @@ fn operations(trace: &Trace) {
             let blocks = ["MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"].contains(&function)
                 || function.starts_with("MPI_Sendrecv");
             match part.role {
-                Role::Send if !blocks => assert!(begun.insert(part.operation)),
-                Role::Posted => assert!(begun.insert(part.operation)),
-                Role::Collective if part.operation > 0 => assert!(begun.insert(part.operation)),
+                Role::Send if !blocks => assert!(begun.insert(part.plain.operation)),
+                Role::Posted => assert!(begun.insert(part.plain.operation)),
+                Role::Collective if part.plain.operation > 0 => assert!(begun.insert(part.plain.operation)),
                 Role::Received if function.starts_with("MPI_Wait") || function.starts_with("MPI_Test") => {
-                    assert!(ended.insert(part.operation));
+                    assert!(ended.insert(part.plain.operation));
                 }
-                Role::Completed | Role::Cancelled => assert!(ended.insert(part.operation)),
+                Role::Completed | Role::Cancelled => assert!(ended.insert(part.plain.operation)),
                 _ => {}
             }
         }
@@ -198,13 +201,13 @@ fn operations(trace: &Trace) {
 fn wild_cards_and_probes(trace: &Trace) {
     let any = flag::ANY_SOURCE | flag::ANY_TAG;
     for rank in 0..4 {
-        let wild = parts(trace, rank).filter(|(_, part)| part.role == Role::Received && part.flags & any == any);
-        let ring: Vec<_> = wild.map(|(_, part)| (part.world, part.tag)).collect();
+        let wild = parts(trace, rank).filter(|(_, part)| part.role == Role::Received && part.plain.flags & any == any);
+        let ring: Vec<_> = wild.map(|(_, part)| (part.plain.world, part.plain.tag)).collect();
         assert_eq!(ring, [((rank as i32 + 3) % 4, 1)]);
     }
     let probes: Vec<(&str, i32, i32, u64)> = parts(trace, 2)
         .filter(|(_, part)| part.role == Role::Probed)
-        .map(|(event, part)| (trace.function(event), part.peer, part.tag, part.bytes))
+        .map(|(event, part)| (trace.function(event), part.plain.peer, part.plain.tag, part.plain.bytes))
         .collect();
     assert_eq!(
         probes,
@@ -219,8 +222,8 @@ fn wild_cards_and_probes(trace: &Trace) {
     let nothing: Vec<(u32, i32, i32)> = trace.ranks[2]
         .events
         .iter()
-        .filter(|event| event.polls > 0 && event.parts.first().is_some_and(|part| part.tag == 99))
-        .map(|event| (event.polls, event.parts[0].peer, event.parts.len() as i32))
+        .filter(|event| event.polls > 0 && event.parts.first().is_some_and(|part| part.plain.tag == 99))
+        .map(|event| (event.polls, event.parts[0].plain.peer, event.parts.len() as i32))
         .collect();
     assert_eq!(nothing, [(5, peer::ANY, 1)]);
 }
@@ -233,9 +236,9 @@ fn collectives(trace: &Trace) {
                 let comm = trace.communicator(event, None).unwrap().name.as_str();
                 (
                     trace.function(event),
-                    part.peer,
-                    part.bytes,
-                    operator_name(part.operator),
+                    part.plain.peer,
+                    part.plain.bytes,
+                    operator_name(part.plain.operator),
                     comm,
                 )
             })
@@ -264,10 +267,10 @@ fn details(trace: &Trace) {
         .find(|(event, _)| trace.function(event) == "MPI_Ssend")
         .unwrap();
     assert!(
-        vector.flags & flag::PACKED != 0 && vector.element_bytes == 20,
+        vector.plain.flags & flag::PACKED != 0 && vector.plain.element_bytes == 20,
         "{vector:?}"
     );
-    assert_eq!(vector.prefix[..], payload(20, 16)[..]);
+    assert_eq!(vector.plain.prefix[..], payload(20, 16)[..]);
     assert_eq!(vector.blocks, Some(Blocks { bytes: 4, stride: 12 }));
     let (event, exchange) = parts(trace, 0)
         .find(|(event, _)| trace.function(event) == "MPI_Sendrecv")
@@ -289,7 +292,7 @@ fn a_killed_rank_leaves_all_calls_that_had_returned() {
         let calls: Vec<&str> = killed.events.iter().map(|event| trace.function(event)).collect();
         assert_eq!(calls, ["MPI_Recv", "MPI_Send", "MPI_Barrier"], "{mpi:?}");
         let crc = digest(&payload(10, 100), &mut Vec::new()).crc;
-        assert_eq!(killed.events[0].parts[0].crc, crc, "{mpi:?}");
+        assert_eq!(killed.events[0].parts[0].plain.crc, crc, "{mpi:?}");
     }
 }
 
@@ -339,9 +342,9 @@ fn counts_and_trace_come_together() {
         let all = (0..4).flat_map(|rank| parts(&trace, rank));
         let sends: Vec<&Part> = all
             .map(|(_, part)| part)
-            .filter(|part| part.role == Role::Send && part.bytes > 0)
+            .filter(|part| part.role == Role::Send && part.plain.bytes > 0)
             .collect();
-        assert!(!sends.is_empty() && sends.iter().all(|part| part.flags & flag::NOT_HASHED != 0));
+        assert!(!sends.is_empty() && sends.iter().all(|part| part.plain.flags & flag::NOT_HASHED != 0));
     }
 }
 
@@ -390,7 +393,7 @@ fn types_made_with_large_counts_end_no_program() {
         assert!(output.ok && output.stdout == "OK\n", "{mpi:?}: {output:?}");
         let sent: Vec<u64> = parts(&trace, 0)
             .filter(|(_, part)| part.role == Role::Send)
-            .map(|(_, part)| part.bytes)
+            .map(|(_, part)| part.plain.bytes)
             .collect();
         assert_eq!(sent, [128], "{mpi:?}");
     }

@@ -17,7 +17,7 @@ use nix::{
 
 use crate::{netns, process, state::State};
 
-/// Daemons and ranks outrank what else the machine does; the ranks' real-time priority is theirs to take.
+/// Daemons and ranks come before all else on the machine; ranks may take a real-time priority themselves.
 const NICE: libc::c_int = -15;
 
 /// Moves this process into host `name`: its network, its host name, its `/etc/hosts`, its `/sys` (where MPI libraries

@@ -15,7 +15,7 @@ const MOST_CARRIED: usize = 1 << 23;
 /// Pieces of data, and what makes two of them the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
-    /// Equal content is the same data, whoever has it.
+    /// Equal content is the same data on all ranks.
     Content,
     /// Data of two ranks are two, even if they are equal.
     Own,

@@ -80,7 +80,7 @@ pub struct TakenBack {
 pub enum Bar {
     /// Its settings of whole launches.
     Settings,
-    /// Selections of its kind for its cell: where the library does not follow its rule, Kilter's own code runs all the same.
+    /// Selections of its kind for its cell; other kinds may still be tried. Kilter's own code runs where the library does not follow its rule.
     Kind,
     /// Every selection for its cell.
     Cell,

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use kilter_protocol::calls::End;
-use rusqlite::{Connection, OpenFlags, Row, params};
+use rusqlite::{Connection, OpenFlags, Row, Transaction, params};
 
 use crate::profile::{Calls, Communicator, Messages, Profile, Rank, Received, Sampling, Site};
 use crate::split::Measured;
@@ -118,6 +118,14 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
             signed(profile.sampling.unmatched)
         ],
     )?;
+    ranks(profile, &all)?;
+    places(profile, &all)?;
+    calls(profile, &all)?;
+    messages(profile, &all)?;
+    all.commit()
+}
+
+fn ranks(profile: &Profile, all: &Transaction<'_>) -> rusqlite::Result<()> {
     for rank in &profile.ranks {
         let End {
             lost_calls,
@@ -140,6 +148,11 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
             ],
         )?;
     }
+    Ok(())
+}
+
+/// Communicators and call sites, which calls name by their places.
+fn places(profile: &Profile, all: &Transaction<'_>) -> rusqlite::Result<()> {
     for (id, one) in (0_i64..).zip(&profile.communicators) {
         all.execute(
             "INSERT INTO communicators VALUES (?, ?, ?, ?, ?, ?)",
@@ -152,52 +165,60 @@ fn written(profile: &Profile, path: &Path) -> rusqlite::Result<()> {
             params![id, site.module, signed(site.offset), site.symbol, site.source],
         )?;
     }
-    {
-        let mut insert =
-            all.prepare("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        let number = |place: Option<usize>| place.and_then(|place| i64::try_from(place).ok());
-        for calls in &profile.calls {
-            insert.execute(params![
-                calls.rank,
-                number(calls.communicator),
-                calls.function,
-                number(calls.site),
-                calls.bucket,
-                calls.datatype,
-                calls.operator,
-                signed(calls.calls),
-                calls.seconds,
-                calls.shortest,
-                calls.longest,
-                signed(calls.bytes),
-                signed(calls.requests),
-                signed(calls.measured.calls),
-                calls.measured.waiting,
-                calls.measured.transfer,
-                signed(calls.measured.last),
-                calls.measured.caused
-            ])?;
-        }
-        let mut insert = all.prepare("INSERT INTO messages VALUES (?, ?, ?, ?)")?;
-        for line in &profile.messages {
-            insert.execute(params![line.from, line.to, signed(line.messages), signed(line.bytes)])?;
-        }
+    Ok(())
+}
+
+/// Column of a place in a list; SQLite's NULL where there is none.
+fn column(place: Option<usize>) -> Option<i64> {
+    place.and_then(|place| i64::try_from(place).ok())
+}
+
+fn calls(profile: &Profile, all: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut insert = all.prepare("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    for calls in &profile.calls {
+        insert.execute(params![
+            calls.rank,
+            column(calls.communicator),
+            calls.function,
+            column(calls.site),
+            calls.bucket,
+            calls.datatype,
+            calls.operator,
+            signed(calls.calls),
+            calls.seconds,
+            calls.shortest,
+            calls.longest,
+            signed(calls.bytes),
+            signed(calls.requests),
+            signed(calls.measured.calls),
+            calls.measured.waiting,
+            calls.measured.transfer,
+            signed(calls.measured.last),
+            calls.measured.caused
+        ])?;
     }
-    {
-        let mut insert = all.prepare("INSERT INTO received VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-        for line in &profile.received {
-            insert.execute(params![
-                line.rank,
-                line.from,
-                line.function,
-                line.site.and_then(|site| i64::try_from(site).ok()),
-                signed(line.calls),
-                line.seconds,
-                signed(line.bytes)
-            ])?;
-        }
+    Ok(())
+}
+
+/// Messages of pairs of ranks, and those that each call received.
+fn messages(profile: &Profile, all: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut insert = all.prepare("INSERT INTO messages VALUES (?, ?, ?, ?)")?;
+    for line in &profile.messages {
+        insert.execute(params![line.from, line.to, signed(line.messages), signed(line.bytes)])?;
     }
-    all.commit()
+    let mut insert = all.prepare("INSERT INTO received VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    for line in &profile.received {
+        insert.execute(params![
+            line.rank,
+            line.from,
+            line.function,
+            column(line.site),
+            signed(line.calls),
+            line.seconds,
+            signed(line.bytes)
+        ])?;
+    }
+    Ok(())
 }
 
 /// Reads a profile.

@@ -230,7 +230,7 @@ pub struct Item {
     pub task: Task,
     /// Total volume `n` in bytes; a multiple of `p` where blocks are involved.
     pub bytes: u64,
-    /// How.
+    /// Means by which it is carried out.
     pub implementation: Implementation,
     /// MPI_T control variables of this item, written when [`Header::settings`] says: name, value.
     pub settings: Vec<(String, String)>,
@@ -285,7 +285,7 @@ pub struct Among {
     /// Elements of data that are combined, and how, where these are not those of [`Header::element`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operand: Option<Operand>,
-    /// How.
+    /// Means by which it is carried out.
     pub implementation: Implementation,
 }
 

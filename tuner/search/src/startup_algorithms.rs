@@ -5,24 +5,27 @@
 //! A trial acts on all sizes. The confirmation, in launches in turn with the library's own choice, uses the form that would be deployed: the
 //! value with its ranges of sizes.
 
+mod composition;
+mod confirming;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_algorithms::Collective;
 use kilter_model::change::Change;
 use kilter_model::config::library::{Algorithms, Library};
-use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::deployment::Assignment;
 use kilter_model::ledger::Proposal;
-use kilter_model::plan::Plan;
 use kilter_model::ranged;
 use kilter_model::setup::Setup;
-use kilter_stats::sample::Sample;
 
-use crate::choose::{Measured, choose};
 use crate::context::LaunchSearch;
-use crate::findings::{Evidence, Findings};
+use crate::findings::Findings;
 use crate::shared_launches::{self, Member, each_once};
 use crate::target::Target;
-use crate::trials::{CONFIRMING, Samples, Times, Trials, damaged, gains};
+use crate::trials::{CONFIRMING, Times, Trials};
+
+use self::composition::Composition;
+use self::confirming::Confirmed;
 
 /// Choices that are confirmed for each target.
 pub const PLACES: usize = 2;
@@ -47,9 +50,9 @@ pub fn search(
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Findings> {
-    let (site, plan) = (&parts.jobs.site, parts.plan);
-    let (library, ranks) = (&site.library, site.options.ranks);
-    let trials = trials(library, targets, ranks, &site.hosts());
+    let site = &parts.jobs.site;
+    let library = &site.library;
+    let trials = trials(library, targets, site.options.ranks, &site.hosts());
     let mut findings = Findings::default();
     if trials.is_empty() {
         return Ok(findings);
@@ -63,7 +66,7 @@ pub fn search(
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
     let tried = screen(&mut launches, trials, &present)?;
-    let standing = standing(library, plan, ranks, assignments)?;
+    let composition = Composition::new(parts, assignments, banned)?;
     let mut places = Vec::new();
     for place in 0..PLACES {
         let mut picks = picks(library, targets, &tried, &present, place);
@@ -73,91 +76,25 @@ pub fn search(
     if places.is_empty() {
         return Ok(findings);
     }
-    let deployed = |picks: &Picks| -> Vec<Assignment> {
-        let all = composed(library, plan, ranks, &standing, picks).into_iter();
-        // The first one of each is the variable that chooses.
-        each_once(
-            all.filter(|own| own.first().is_some_and(|first| !banned.contains(first)))
-                .flatten(),
-        )
-    };
-    let mut configurations = vec![Vec::new()];
-    configurations.extend(places.iter().map(deployed));
-    let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
-    let rule = site.rule(parts.facts.noise_seconds());
-    let mut chosen = Picks::new();
-    for target in targets {
-        let Some(row) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
-            continue;
-        };
-        let sample = |times: &Samples| times.get(&target.left).cloned();
-        let mut candidates: Vec<Measured> = sample(&samples[0])
-            .map(|medians| Measured {
-                selection: None,
-                medians,
-            })
-            .into_iter()
-            .collect();
-        for ((picks, configuration), times) in places.iter().zip(&configurations[1..]).zip(&samples[1..]) {
-            let collective = row.0.collective;
-            let (Some(choice), Some(medians)) = (picks.get(&(collective, target.bytes())), sample(times)) else {
-                continue;
-            };
-            let in_force = configuration
-                .iter()
-                .any(|assignment| assignment.name == row.0.parameter);
-            let slows = damaged(&samples[0], times).any(|subject| subject.collective() == Some(collective));
-            if in_force && !slows {
-                candidates.push(Measured {
-                    selection: Some(selection(row.0, *choice)),
-                    medians,
-                });
-            }
-        }
-        let bounds: Vec<Sample> = target
-            .bounds
-            .iter()
-            .filter_map(|bound| samples[0].get(bound).cloned())
-            .collect();
-        let choice = choose(target, &candidates, &bounds, &rule);
-        if let Some(number) = choice.chosen.as_ref().and_then(number) {
-            chosen.insert((row.0.collective, target.bytes()), number);
-        }
-        let competitors = choice.contest.candidates.into_iter().filter(|one| one.kind.is_some());
-        let evidence = Evidence {
-            launch_wide: competitors.collect(),
-            ..Evidence::default()
-        };
-        findings.evidence.insert(target.name(), evidence);
-    }
-    let mut accepted: Vec<Vec<Assignment>> = composed(library, plan, ranks, &standing, &chosen);
-    accepted.retain(|own| own.first().is_some_and(|first| !banned.contains(first)));
-    let all = each_once(accepted.iter().flatten().cloned());
-    if let Some(index) = configurations.iter().skip(1).position(|one| *one == all) {
-        findings.gains = gains(&samples[0], &samples[index + 1]);
-    } else if !all.is_empty() {
-        // The deployed change was put together of several, and elsewhere it chooses what none of them had there.
-        let samples = launches.in_turn(
-            "confirm combinations of algorithms that are chosen at the start",
-            &[Vec::new(), all],
-        )?;
-        let confirmed = accepted.len();
-        accepted.retain(|own| {
-            let collective = own.first().and_then(|first| library.chosen_by(&first.name));
-            keeps_its_promise(collective, targets, &chosen, &samples)
-        });
-        if let ([without, with], true) = (samples.as_slice(), accepted.len() == confirmed) {
-            findings.gains = gains(without, with);
-        }
-    }
+    let confirmed = Confirmed::measure(&mut launches, &composition, places)?;
+    let chosen = confirmed.choose(&launches, &mut findings);
+    let accepted = confirmed.accept(&mut launches, &composition, &chosen, &mut findings)?;
+    propose(library, targets, &chosen, accepted, &mut findings);
+    Ok(findings)
+}
+
+/// Enters the accepted values of collectives, each with the targets that it fixes.
+fn propose(
+    library: &Library,
+    targets: &[Target],
+    chosen: &Picks,
+    accepted: Vec<Vec<Assignment>>,
+    findings: &mut Findings,
+) {
     for own in accepted {
         let collective = own.first().and_then(|first| library.chosen_by(&first.name));
-        let is_fixed = |target: &&Target| {
-            target.collective() == collective
-                && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
-        };
         let change = Change::of_launch(own);
-        let fixes: BTreeSet<String> = targets.iter().filter(is_fixed).map(Target::name).collect();
+        let fixes: BTreeSet<String> = chosen_targets(targets, chosen, collective).map(Target::name).collect();
         // One choice of it competed; the deployed change has one for each range of sizes.
         for target in &fixes {
             let competitors = findings.evidence.get_mut(target);
@@ -168,23 +105,19 @@ pub fn search(
         }
         findings.proposals.push(Proposal { change, fixes });
     }
-    Ok(findings)
 }
 
-/// True if a collective's value makes its targets faster and slows nothing of the collective. The second samples come from launches with it, in
-/// turn with the launches without it of the first.
-fn keeps_its_promise(collective: Option<Collective>, targets: &[Target], chosen: &Picks, samples: &[Samples]) -> bool {
-    let [without, with] = samples else { return false };
-    let is_chosen = |target: &&Target| {
+/// The targets of a collective for which a choice was made.
+fn chosen_targets<'t>(
+    targets: &'t [Target],
+    chosen: &Picks,
+    collective: Option<Collective>,
+) -> impl Iterator<Item = &'t Target> {
+    let is_chosen = move |target: &&Target| {
         target.collective() == collective
             && collective.is_some_and(|collective| chosen.contains_key(&(collective, target.bytes())))
     };
-    let is_faster = |target: &Target| {
-        let pair = without.get(&target.left).zip(with.get(&target.left));
-        pair.is_some_and(|(before, after)| after.median() < before.median())
-    };
-    let slows = damaged(without, with).any(|subject| subject.collective() == collective);
-    targets.iter().filter(is_chosen).all(is_faster) && !slows
+    targets.iter().filter(is_chosen)
 }
 
 /// Makes the launches that are to be tried, as long as the budget has room to confirm the best: the times with each choice, beside those
@@ -281,60 +214,6 @@ fn assignments(row: &Algorithms, value: String) -> Vec<Assignment> {
             environment: true,
         })
         .collect()
-}
-
-fn selection(row: &Algorithms, choice: u64) -> Selection {
-    Selection::Settings(vec![(row.parameter.clone(), choice.to_string())])
-}
-
-fn number(selection: &Selection) -> Option<u64> {
-    match selection {
-        Selection::Settings(settings) => settings.first()?.1.parse().ok(),
-        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
-    }
-}
-
-/// The choices of the variables in force, for the measured volumes.
-fn standing(library: &Library, plan: &Plan, ranks: usize, assignments: &[Assignment]) -> anyhow::Result<Picks> {
-    let mut picks = Picks::new();
-    for assignment in assignments {
-        let collective = library.chosen_by(&assignment.name);
-        let Some((row, _)) = collective.and_then(|one| library.chosen_at_start(one)) else {
-            continue;
-        };
-        let volumes = plan.volumes_of(row.collective);
-        let held = ranged::standing(row, ranks as u64, &volumes, &assignment.value)?;
-        picks.extend(
-            held.into_iter()
-                .map(|(volume, choice)| ((row.collective, volume), choice)),
-        );
-    }
-    Ok(picks)
-}
-
-/// For each collective, the value that makes `picks` hold and keeps the standing choices for its other volumes, with the settings that it needs.
-fn composed(library: &Library, plan: &Plan, ranks: usize, standing: &Picks, picks: &Picks) -> Vec<Vec<Assignment>> {
-    let collectives: BTreeSet<Collective> = picks.keys().map(|(collective, _)| *collective).collect();
-    let mut all = Vec::new();
-    for (row, _) in collectives.into_iter().filter_map(|one| library.chosen_at_start(one)) {
-        let of_row = |picks: &Picks| -> BTreeMap<u64, u64> {
-            let own = picks
-                .iter()
-                .filter(|((collective, _), _)| *collective == row.collective);
-            own.map(|((_, volume), choice)| (*volume, *choice)).collect()
-        };
-        let mut together = of_row(standing);
-        together.extend(of_row(picks));
-        if row.at_start.is_some_and(|at_start| at_start.unit.is_none()) {
-            // One for all sizes: what is chosen now replaces what stood.
-            together = of_row(picks);
-        }
-        let chosen: Vec<(u64, u64)> = together.into_iter().collect();
-        let volumes = plan.volumes_of(row.collective);
-        let value = ranged::compose(row, ranks as u64, &volumes, &chosen);
-        all.extend(value.map(|value| assignments(row, value)));
-    }
-    all
 }
 
 /// For each target, the choice at this place of the screening's ranking, if it is promising. Where a collective cannot be switched by size, its

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kilter_bench::launch::command::quote;
 use kilter_model::config::launcher::{self, BatchLauncher};
-use kilter_model::options::wrong;
+use kilter_model::options::{OptionError, wrong};
 
 use super::{Status, print};
 use crate::cli::Batch;
@@ -34,16 +34,25 @@ pub(super) fn run(typed: &Batch) -> anyhow::Result<Status> {
 }
 
 fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result<String> {
+    check(typed)?;
+    let job = Job::of(typed, described)?;
+    let mut text = String::from("#!/bin/bash\n");
+    job.header(&mut text);
+    job.environment(&mut text);
+    text.push_str(&(job.line(own) + "\n"));
+    Ok(text)
+}
+
+/// Refuses what no script can hold.
+fn check(typed: &Batch) -> Result<(), OptionError> {
     for (option, value) in [
-        ("--nodes", typed.nodes),
-        ("--ranks-per-node", typed.ranks_per_node.unwrap_or(FEW)),
+        ("--nodes", typed.nodes as u64),
+        ("--ranks-per-node", typed.ranks_per_node.unwrap_or(FEW) as u64),
+        ("--minutes", u64::from(typed.minutes)),
     ] {
         if value == 0 {
-            return Err(wrong(option, "`0` is not allowed; give at least 1").into());
+            return Err(wrong(option, "`0` is not allowed; give at least 1"));
         }
-    }
-    if typed.minutes == 0 {
-        return Err(wrong("--minutes", "`0` is not allowed; give at least 1").into());
     }
     let plain =
         |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-/@+".contains(c));
@@ -58,85 +67,129 @@ fn script(typed: &Batch, described: &BatchLauncher, own: &str) -> anyhow::Result
             return Err(wrong(
                 option,
                 format!("`{value}` cannot stand in a batch script; allowed: letters, digits and ._-/@+"),
-            )
-            .into());
+            ));
         }
     }
-    let command = if typed.command.is_empty() {
-        vec!["check".to_owned()]
-    } else {
-        typed.command.clone()
-    };
-    let known = COMMANDS.iter().find(|(name, ..)| *name == command[0]);
-    let Some((_, has_budget, finds_layouts)) = known else {
-        let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
-        return Err(wrong(
-            "COMMAND",
-            format!("`{}` launches no job; allowed: {}", command[0], names.join(", ")),
-        )
-        .into());
-    };
-    let script = &described.script;
-    let whole_hosts = script.whole_hosts.as_ref().filter(|_| typed.ranks_per_node.is_none());
-    let per_node = typed.ranks_per_node.unwrap_or(FEW);
-    let ranks = typed.nodes * per_node;
-    let fill = |line: &str| {
-        line.replace("{job}", &typed.job)
-            .replace("{nodes}", &typed.nodes.to_string())
-            .replace("{per_node}", &per_node.to_string())
-            .replace("{ranks}", &ranks.to_string())
-            .replace("{hours}", &format!("{:02}", typed.minutes / 60))
-            .replace("{minutes}", &format!("{:02}", typed.minutes % 60))
-            .replace("{all_minutes}", &typed.minutes.to_string())
-    };
-    let mut text = String::from("#!/bin/bash\n");
-    for line in whole_hosts.unwrap_or(&script.header) {
-        text.push_str(&(fill(line) + "\n"));
+    Ok(())
+}
+
+/// A job of a batch system, in which a command of kilter runs.
+struct Job<'t> {
+    typed: &'t Batch,
+    described: &'t BatchLauncher,
+    /// The command with its options.
+    command: Vec<String>,
+    has_budget: bool,
+    finds_layouts: bool,
+}
+
+impl<'t> Job<'t> {
+    /// The error is of a command that launches no job.
+    fn of(typed: &'t Batch, described: &'t BatchLauncher) -> Result<Job<'t>, OptionError> {
+        let command = if typed.command.is_empty() {
+            vec!["check".to_owned()]
+        } else {
+            typed.command.clone()
+        };
+        let known = COMMANDS.iter().find(|(name, ..)| *name == command[0]);
+        let &(_, has_budget, finds_layouts) = known.ok_or_else(|| no_job(&command[0]))?;
+        Ok(Job {
+            typed,
+            described,
+            command,
+            has_budget,
+            finds_layouts,
+        })
     }
-    for (line, value) in [(&script.account, &typed.account), (&script.queue, &typed.queue)] {
-        if let Some(value) = value {
-            text.push_str(&(line.replace("{value}", value) + "\n"));
+
+    /// Lines of the header for hosts that are taken whole; none where the ranks of each are counted.
+    fn whole_hosts(&self) -> Option<&'t Vec<String>> {
+        let lines = self.described.script.whole_hosts.as_ref();
+        lines.filter(|_| self.typed.ranks_per_node.is_none())
+    }
+
+    fn ranks_per_node(&self) -> usize {
+        self.typed.ranks_per_node.unwrap_or(FEW)
+    }
+
+    fn ranks(&self) -> usize {
+        self.typed.nodes * self.ranks_per_node()
+    }
+
+    /// The lines that the batch system reads, and how the script is handed in.
+    fn header(&self, text: &mut String) {
+        let (typed, script) = (self.typed, &self.described.script);
+        let fill = |line: &str| {
+            line.replace("{job}", &typed.job)
+                .replace("{nodes}", &typed.nodes.to_string())
+                .replace("{per_node}", &self.ranks_per_node().to_string())
+                .replace("{ranks}", &self.ranks().to_string())
+                .replace("{hours}", &format!("{:02}", typed.minutes / 60))
+                .replace("{minutes}", &format!("{:02}", typed.minutes % 60))
+                .replace("{all_minutes}", &typed.minutes.to_string())
+        };
+        for line in self.whole_hosts().unwrap_or(&script.header) {
+            text.push_str(&(fill(line) + "\n"));
+        }
+        for (line, value) in [(&script.account, &typed.account), (&script.queue, &typed.queue)] {
+            if let Some(value) = value {
+                text.push_str(&(line.replace("{value}", value) + "\n"));
+            }
+        }
+        let _ = writeln!(
+            text,
+            "# Hand it in with `{} {}`. A job that ends before it is done is resumed by handing it in again.",
+            script.submit, script.name
+        );
+    }
+
+    /// Directory and modules.
+    fn environment(&self, text: &mut String) {
+        text.push_str("set -euo pipefail\n");
+        if let Some(directory) = &self.described.script.directory {
+            let _ = writeln!(text, "cd \"${directory}\"");
+        }
+        for module in &self.typed.modules {
+            let _ = writeln!(text, "module load {}", quote(module));
         }
     }
-    let _ = writeln!(
-        text,
-        "# Hand it in with `{} {}`. A job that ends before it is done is resumed by handing it in again.",
-        script.submit, script.name
-    );
-    text.push_str("set -euo pipefail\n");
-    if let Some(directory) = &script.directory {
-        let _ = writeln!(text, "cd \"${directory}\"");
+
+    /// The command, with the options that follow from the allocation and are not given.
+    fn line(&self, own: &str) -> String {
+        let has = |options: &[&str]| {
+            let is = |word: &String, option: &&str| word == option || word.starts_with(&format!("{option}="));
+            let mut words = self.command.iter();
+            words.any(|word| options.iter().any(|option| is(word, option)))
+        };
+        let mut line = format!("exec {} {}", quote(own), quote(&self.command[0]));
+        let mut add = |words: &[&str]| {
+            words
+                .iter()
+                .for_each(|word| line.push_str(&format!(" {}", quote(word))))
+        };
+        add(&["--launcher", &self.described.id]);
+        if let Some(pmi) = &self.typed.pmi {
+            add(&["--pmi", pmi]);
+        }
+        let finds_ranks = self.finds_layouts && self.whole_hosts().is_some();
+        if !finds_ranks && !has(&["-n", "--ranks", "--layouts"]) {
+            add(&["-n", &self.ranks().to_string()]);
+        }
+        if self.has_budget && !has(&["--budget"]) {
+            let seconds = f64::from(self.typed.minutes) * 60.0 * MEASURING;
+            add(&["--budget", &format!("{seconds:.0}")]);
+        }
+        self.command[1..].iter().for_each(|word| add(&[word]));
+        line
     }
-    for module in &typed.modules {
-        let _ = writeln!(text, "module load {}", quote(module));
-    }
-    let has = |options: &[&str]| {
-        let is = |word: &String, option: &&str| word == option || word.starts_with(&format!("{option}="));
-        command.iter().any(|word| options.iter().any(|option| is(word, option)))
-    };
-    let mut line = format!("exec {} {}", quote(own), quote(&command[0]));
-    let mut add = |words: &[&str]| {
-        words
-            .iter()
-            .for_each(|word| line.push_str(&format!(" {}", quote(word))))
-    };
-    add(&["--launcher", &described.id]);
-    if let Some(pmi) = &typed.pmi {
-        add(&["--pmi", pmi]);
-    }
-    let finds_ranks = *finds_layouts && whole_hosts.is_some();
-    if !finds_ranks && !has(&["-n", "--ranks", "--layouts"]) {
-        add(&["-n", &ranks.to_string()]);
-    }
-    if *has_budget && !has(&["--budget"]) {
-        add(&[
-            "--budget",
-            &format!("{:.0}", f64::from(typed.minutes) * 60.0 * MEASURING),
-        ]);
-    }
-    command[1..].iter().for_each(|word| add(&[word]));
-    text.push_str(&(line + "\n"));
-    Ok(text)
+}
+
+fn no_job(command: &str) -> OptionError {
+    let names: Vec<&str> = COMMANDS.iter().map(|(name, ..)| *name).collect();
+    wrong(
+        "COMMAND",
+        format!("`{command}` launches no job; allowed: {}", names.join(", ")),
+    )
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 mod recorded;
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -137,7 +138,8 @@ fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
     };
     let strategy = (0..samples.len(), prop::collection::vec(damage(), 1..8));
     let under_way = Arc::new(Mutex::new(None));
-    watch(under_way.clone());
+    let (_test, ends) = channel();
+    watch(under_way.clone(), ends);
     let begun = Instant::now();
     let mut rounds = 0_u64;
     while begun.elapsed() < limit {
@@ -163,17 +165,21 @@ fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
 /// Begin of a reading, and the input that is read.
 type UnderWay = Arc<Mutex<Option<(Instant, String)>>>;
 
-/// Ends the test, and says with which input, where a reader does not come back.
-fn watch(under_way: UnderWay) {
+/// Ends the test, and says with which input, where a reader does not come back. `ends` breaks off when the test has ended.
+fn watch(under_way: UnderWay, ends: Receiver<()>) {
+    const MOST: Duration = LONGEST.saturating_mul(3);
     std::thread::spawn(move || {
-        // Until the test has ended.
-        while Arc::strong_count(&under_way) > 1 {
-            std::thread::sleep(Duration::from_millis(200));
+        let mut left = MOST;
+        while ends.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
             let now = under_way.lock().map(|one| one.clone()).ok().flatten();
-            if let Some((_, input)) = now.filter(|(begun, _)| begun.elapsed() > 3 * LONGEST) {
-                eprintln!("it does not end: {input}");
-                std::process::abort();
-            }
+            left = now.map_or(MOST, |(begun, input): (Instant, String)| {
+                let left = MOST.saturating_sub(begun.elapsed());
+                if left.is_zero() {
+                    eprintln!("it does not end: {input}");
+                    std::process::abort();
+                }
+                left
+            });
         }
     });
 }

@@ -87,7 +87,7 @@ fn calls_of(rank: u32, stream: &mut Stream) {
             }
         }
         let mut collective = Part::new(Role::Collective);
-        (collective.communicator, collective.bytes) = (1, 64);
+        (collective.plain.communicator, collective.plain.bytes) = (1, 64);
         put(Function::Allreduce, begin + 500, collective);
     }
 }

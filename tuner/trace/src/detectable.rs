@@ -50,7 +50,11 @@ fn chunk_sample(trace: &Trace, communicator: Option<usize>) -> u64 {
         let parts = rank.events.iter().flat_map(|event| &event.parts);
         // Payloads of collectives are not hashed.
         let parts = parts.filter(|part| part.role.has_payload() && is_there(part));
-        parts.map(|part| part.bytes).max().unwrap_or(0).min(rank.hash_limit)
+        parts
+            .map(|part| part.plain.bytes)
+            .max()
+            .unwrap_or(0)
+            .min(rank.hash_limit)
     };
     let longest = trace.ranks.iter().map(hashed).max().unwrap_or(0);
     1 << digest::sampling(usize::try_from(longest).unwrap_or(usize::MAX))
@@ -83,7 +87,7 @@ impl Times {
                 .flat_map(|event| event.parts.iter().map(move |part| (event, part)));
             parts
                 .filter(|(_, part)| part.role == role)
-                .map(|(event, part)| (part.operation, event.begin_ns))
+                .map(|(event, part)| (part.plain.operation, event.begin_ns))
                 .collect()
         };
         Times {
@@ -122,23 +126,24 @@ fn made(trace: &Trace, event: &Event, kind: Kind) -> detect::Event {
 }
 
 fn kind(function: Function, event: &Event, part: &Part, times: &Times) -> Option<Kind> {
-    let communicator = part.communicator.checked_sub(1)?;
+    let plain = &part.plain;
+    let communicator = plain.communicator.checked_sub(1)?;
     let rank = |peer: i32| u32::try_from(peer).ok();
     match part.role {
         Role::Send => Some(Kind::Send {
             communicator,
-            to: rank(part.peer)?,
-            tag: part.tag,
+            to: rank(plain.peer)?,
+            tag: plain.tag,
             payload: payload(part),
             completed_ns: (function.kind() == functions::Kind::Begin)
-                .then(|| times.completed.get(&part.operation).copied().unwrap_or(u64::MAX)),
+                .then(|| times.completed.get(&plain.operation).copied().unwrap_or(u64::MAX)),
         }),
         Role::Received => Some(Kind::Receive {
             communicator,
-            from: rank(part.peer)?,
-            tag: part.tag,
+            from: rank(plain.peer)?,
+            tag: plain.tag,
             payload: payload(part),
-            posted_ns: times.posted.get(&part.operation).copied().unwrap_or(event.begin_ns),
+            posted_ns: times.posted.get(&plain.operation).copied().unwrap_or(event.begin_ns),
         }),
         Role::Own => Some(Kind::ToSelf {
             communicator,
@@ -146,16 +151,16 @@ fn kind(function: Function, event: &Event, part: &Part, times: &Times) -> Option
         }),
         Role::Asked => Some(Kind::Probe {
             communicator,
-            from: rank(part.peer),
-            tag: (part.tag != ANY_TAG).then_some(part.tag),
+            from: rank(plain.peer),
+            tag: (plain.tag != ANY_TAG).then_some(plain.tag),
             found: event.polls == 0,
             blocking: function.waits_to_probe(),
         }),
         Role::Collective => Some(Kind::Collective {
             communicator,
             function: function.name().trim_start_matches("MPI_").to_owned(),
-            root: rank(part.peer),
-            bytes: part.bytes,
+            root: rank(plain.peer),
+            bytes: plain.bytes,
             blocking: function.kind() == functions::Kind::Collective,
         }),
         _ => None,
@@ -182,20 +187,21 @@ fn blocks(part: &Part) -> Option<detect::Blocks> {
 }
 
 fn payload(part: &Part) -> detect::Payload {
-    let class = match class_name(part.class) {
+    let plain = &part.plain;
+    let class = match class_name(plain.class) {
         "byte" => Class::Byte,
         "integer" | "logical" => Class::Integer,
         "real" => Class::Real,
         "complex" => Class::Complex,
         _ => Class::Mixed,
     };
-    let has = |bit: u8| part.flags & bit != 0;
+    let has = |bit: u8| plain.flags & bit != 0;
     let blocks = blocks(part);
     let is_known = !has(flag::PACKED) || blocks.is_some();
     detect::Payload {
-        bytes: part.bytes,
-        crc32: part.crc,
-        prefix: part.prefix,
+        bytes: plain.bytes,
+        crc32: plain.crc,
+        prefix: plain.prefix,
         chunks: part
             .chunks
             .iter()
@@ -206,12 +212,12 @@ fn payload(part: &Part) -> detect::Payload {
                 bytes: u64::from(chunk.bytes),
             })
             .collect(),
-        element_bytes: if class == Class::Mixed { 0 } else { part.element_bytes },
+        element_bytes: if class == Class::Mixed { 0 } else { plain.element_bytes },
         class,
-        address: if is_known { part.address } else { 0 },
-        blocks: blocks.filter(|one| one.pieces.len() > 1 || one.pieces.iter().any(|piece| piece.bytes < part.bytes)),
+        address: if is_known { plain.address } else { 0 },
+        blocks: blocks.filter(|one| one.pieces.len() > 1 || one.pieces.iter().any(|piece| piece.bytes < plain.bytes)),
         // Data of which nothing is known shows nothing, as data of equal bytes does. The tracer does not mark a single byte.
-        is_constant: part.bytes <= 1 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
+        is_constant: plain.bytes <= 1 || has(flag::CONSTANT) || has(flag::NOT_HASHED),
     }
 }
 
@@ -252,7 +258,7 @@ mod tests {
             .unwrap()
             .clone();
         for part in &mut long.parts {
-            (part.communicator, part.bytes) = (2, 1 << 30);
+            (part.plain.communicator, part.plain.bytes) = (2, 1 << 30);
         }
         rank.events.push(long);
         let trace = of(&raw);
@@ -264,7 +270,8 @@ mod tests {
     #[test]
     fn places_are_kept_if_they_can_be_believed() {
         let mut part = Part::new(Role::Send);
-        (part.bytes, part.address, part.flags) = (24, 1000, flag::PACKED);
+        let plain = &mut part.plain;
+        (plain.bytes, plain.address, plain.flags) = (24, 1000, flag::PACKED);
         let known = |part: &Part| {
             let payload = payload(part);
             (payload.address, payload.blocks)

@@ -66,9 +66,10 @@ fn side(rank: i32) -> String {
 
 /// A part in words.
 pub(crate) fn words(trace: &Trace, event: &Event, part: &Part) -> String {
+    let plain = &part.plain;
     let mut out = part.role.word().to_owned();
-    if part.operation > 0 {
-        let _ = write!(out, " #{}", part.operation);
+    if plain.operation > 0 {
+        let _ = write!(out, " #{}", plain.operation);
     }
     if event.communicator.is_none()
         && let Some(communicator) = trace.communicator(event, Some(part))
@@ -79,40 +80,40 @@ pub(crate) fn words(trace: &Trace, event: &Event, part: &Part) -> String {
         Role::Completed | Role::Cancelled | Role::Freed => return out,
         Role::Own => {}
         Role::Collective => {
-            if part.peer != peer::UNKNOWN {
-                let _ = write!(out, " root {}", side(part.peer));
+            if plain.peer != peer::UNKNOWN {
+                let _ = write!(out, " root {}", side(plain.peer));
             }
         }
         _ => {
-            let _ = write!(out, " peer {}", side(part.peer));
-            if part.world != part.peer {
-                let _ = write!(out, " (world {})", side(part.world));
+            let _ = write!(out, " peer {}", side(plain.peer));
+            if plain.world != plain.peer {
+                let _ = write!(out, " (world {})", side(plain.world));
             }
-            let tag = if part.tag == ANY_TAG {
+            let tag = if plain.tag == ANY_TAG {
                 "any".to_owned()
             } else {
-                part.tag.to_string()
+                plain.tag.to_string()
             };
             let _ = write!(out, " tag {tag}");
         }
     }
     if part.role != Role::Asked {
-        let _ = write!(out, " {} bytes", part.bytes);
+        let _ = write!(out, " {} bytes", plain.bytes);
     }
-    for word in [class_name(part.class), operator_name(part.operator)] {
+    for word in [class_name(plain.class), operator_name(plain.operator)] {
         if !word.is_empty() {
             let _ = write!(out, " {word}");
         }
     }
     if part.role.has_payload() {
-        if part.flags & flag::NOT_HASHED == 0 {
-            let _ = write!(out, " crc {:08x}", part.crc);
+        if plain.flags & flag::NOT_HASHED == 0 {
+            let _ = write!(out, " crc {:08x}", plain.crc);
         }
         if !part.chunks.is_empty() {
             let _ = write!(out, " {} chunks", part.chunks.len());
         }
     }
-    for word in flags(part.flags) {
+    for word in flags(plain.flags) {
         let _ = write!(out, " {word}");
     }
     out
@@ -166,13 +167,14 @@ fn value(trace: &Trace, rank: u32, event: &Event) -> Value {
 }
 
 fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
+    let plain = &part.plain;
     let mut all = Map::new();
     let mut put = |name: &str, value: Value| {
         all.insert(name.to_owned(), value);
     };
     put("role", part.role.word().into());
-    if part.operation > 0 {
-        put("operation", part.operation.into());
+    if plain.operation > 0 {
+        put("operation", plain.operation.into());
     }
     if let Some(communicator) = trace.communicator(event, Some(part)) {
         put("communicator", communicator.name.clone().into());
@@ -180,12 +182,12 @@ fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
     if matches!(part.role, Role::Completed | Role::Cancelled | Role::Freed) {
         return Value::Object(all);
     }
-    put("peer", part.peer.into());
-    put("world", part.world.into());
-    put("tag", part.tag.into());
-    put("bytes", part.bytes.into());
-    put("element_bytes", part.element_bytes.into());
-    put("address", part.address.into());
+    put("peer", plain.peer.into());
+    put("world", plain.world.into());
+    put("tag", plain.tag.into());
+    put("bytes", plain.bytes.into());
+    put("element_bytes", plain.element_bytes.into());
+    put("address", plain.address.into());
     if let Some(blocks) = part.blocks {
         put("block_bytes", blocks.bytes.into());
         put("stride", blocks.stride.into());
@@ -196,19 +198,20 @@ fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
         put("extent", all.extent.into());
     }
     for (name, word) in [
-        ("class", class_name(part.class)),
-        ("operator", operator_name(part.operator)),
+        ("class", class_name(plain.class)),
+        ("operator", operator_name(plain.operator)),
     ] {
         if !word.is_empty() {
             put(name, word.into());
         }
     }
     if part.role.has_payload() {
-        if part.flags & flag::NOT_HASHED == 0 {
-            put("crc32", part.crc.into());
+        if plain.flags & flag::NOT_HASHED == 0 {
+            put("crc32", plain.crc.into());
             put(
                 "prefix",
-                part.prefix
+                plain
+                    .prefix
                     .iter()
                     .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
                     .into(),
@@ -217,7 +220,7 @@ fn value_of(trace: &Trace, event: &Event, part: &Part) -> Value {
         let chunk = |chunk: &crate::trace::Chunk| json!([chunk.offset, chunk.bytes, chunk.crc]);
         put("chunks", part.chunks.iter().map(chunk).collect());
     }
-    put("flags", flags(part.flags).map(Value::from).collect());
+    put("flags", flags(plain.flags).map(Value::from).collect());
     Value::Object(all)
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kilter_protocol::trace::WhenFull;
 use kilter_protocol::trace::layout::{HEADER_BYTES, SEGMENT_BYTES};
 use kilter_protocol::trace::read::read;
-use kilter_protocol::trace::record::{Call, Definition, Part, Role};
+use kilter_protocol::trace::record::{Call, Definition, Part, Plain, Role};
 use kilter_protocol::trace::space::{Begin, Space};
 
 use crate::gather::joined;
@@ -60,7 +60,7 @@ pub(crate) fn bytes_on(rank: u32, (first_ns, real_ns): (u64, u64), further: &[De
     } else {
         received(1, 0, 5, 9)
     };
-    part.bytes = 24;
+    part.plain.bytes = 24;
     stream.call(&Call {
         function: if rank == 0 { 0 } else { 4 },
         communicator: 1,
@@ -85,15 +85,16 @@ pub(crate) fn trace() -> Trace {
 
 /// A part about the world.
 fn part(role: Role, operation: u64, other: i32, tag: i32, crc: u32) -> Part {
-    Part {
+    let plain = Plain {
         communicator: 1,
         operation,
         peer: other,
         world: other,
         tag,
         crc,
-        ..Part::new(role)
-    }
+        ..Plain::NONE
+    };
+    Part::of_plain(role, &plain)
 }
 
 /// A send.

@@ -199,9 +199,9 @@ pub fn joined(ranks: Vec<RankTrace>) -> Trace {
                 }
                 let mut parts = call.parts.clone();
                 for part in &mut parts {
-                    let own = part.communicator.checked_sub(1);
+                    let own = part.plain.communicator.checked_sub(1);
                     let number = own.and_then(|own| communicators.get(&own));
-                    part.communicator = number.and_then(|number| u32::try_from(number + 1).ok()).unwrap_or(0);
+                    part.plain.communicator = number.and_then(|number| u32::try_from(number + 1).ok()).unwrap_or(0);
                 }
                 events.push(Event {
                     thread,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_protocol::trace::WhenFull;
 
-use crate::trace::{Part, Rank, Role, Trace, communicator_of, flag};
+use crate::trace::{Part, Plain, Rank, Role, Trace, communicator_of, flag};
 
 /// A part of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,12 +75,12 @@ pub fn matches(trace: &Trace) -> Matches {
             let Some((way, side)) = way(rank.rank, one) else {
                 continue;
             };
-            if side == 0 && cancelled.contains(&one.operation) {
+            if side == 0 && cancelled.contains(&one.plain.operation) {
                 continue;
             }
             let place = Place { rank: at, event, part };
             if let Some(list) = ways.entry(way).or_default().get_mut(side) {
-                list.push((one.operation, place));
+                list.push((one.plain.operation, place));
             }
         }
     }
@@ -125,17 +125,17 @@ fn parts(rank: &Rank) -> impl Iterator<Item = (usize, usize, &Part)> {
 fn cancelled(rank: &Rank) -> BTreeSet<u64> {
     parts(rank)
         .filter(|(_, _, part)| part.role == Role::Cancelled)
-        .map(|(_, _, part)| part.operation)
+        .map(|(_, _, part)| part.plain.operation)
         .collect()
 }
 
 /// The way of a part, and 0 for a send or 1 for a receive; none for other parts, and for messages to nobody or to a process outside of the world.
 fn way(rank: u32, part: &Part) -> Option<(Way, usize)> {
     let communicator = communicator_of(part)?;
-    let other = u32::try_from(part.world).ok()?;
+    let other = u32::try_from(part.plain.world).ok()?;
     match part.role {
-        Role::Send => Some(((communicator, rank, other, part.tag), 0)),
-        Role::Received => Some(((communicator, other, rank, part.tag), 1)),
+        Role::Send => Some(((communicator, rank, other, part.plain.tag), 0)),
+        Role::Received => Some(((communicator, other, rank, part.plain.tag), 1)),
         _ => None,
     }
 }
@@ -145,12 +145,12 @@ fn lost_its_oldest(rank: &Rank) -> bool {
 }
 
 fn is_same(send: Option<&Part>, receive: Option<&Part>) -> bool {
-    let (Some(send), Some(receive)) = (send, receive) else {
+    let (Some(Part { plain: send, .. }), Some(Part { plain: receive, .. })) = (send, receive) else {
         return false;
     };
-    let hashed = |part: &Part| part.flags & flag::NOT_HASHED == 0;
+    let hashed = |side: &Plain| side.flags & flag::NOT_HASHED == 0;
     // Both sides have one limit, but for a variable that only some ranks have.
-    let in_part = |part: &Part| part.flags & flag::HASHED_IN_PART;
+    let in_part = |side: &Plain| side.flags & flag::HASHED_IN_PART;
     let comparable = hashed(send) && hashed(receive) && in_part(send) == in_part(receive);
     send.bytes == receive.bytes && (!comparable || send.crc == receive.crc)
 }
@@ -163,7 +163,7 @@ mod tests {
     use crate::fixture::{self, event, received, sent};
 
     fn operations(trace: &Trace, found: &Matches) -> Vec<(u64, u64, bool)> {
-        let operation = |place: Place| place.of(trace).unwrap().operation;
+        let operation = |place: Place| place.of(trace).unwrap().plain.operation;
         found
             .messages
             .iter()
@@ -208,9 +208,9 @@ mod tests {
     #[test]
     fn cancelled_sends_and_messages_to_nobody_are_left_out() {
         let mut cancelled = Part::new(Role::Cancelled);
-        cancelled.operation = 1;
+        cancelled.plain.operation = 1;
         let mut nobody = sent(3, 1, 5, 0);
-        nobody.world = crate::trace::peer::NOBODY;
+        nobody.plain.world = crate::trace::peer::NOBODY;
         let sends = vec![
             event(1, vec![sent(1, 1, 5, 0)]),
             event(2, vec![sent(2, 1, 5, 0)]),
@@ -246,7 +246,7 @@ mod tests {
                 .collect();
             prop_assert_eq!(all.len(), counts.0 + counts.1);
             for one in &found.messages {
-                let tags = [one.send, one.receive].map(|place| place.of(&trace).unwrap().tag);
+                let tags = [one.send, one.receive].map(|place| place.of(&trace).unwrap().plain.tag);
                 prop_assert_eq!(tags[0], tags[1]);
             }
         }

@@ -118,11 +118,11 @@ impl Counts {
             match part.role {
                 Role::Send => {
                     self.sent += 1;
-                    self.sent_bytes += part.bytes;
+                    self.sent_bytes += part.plain.bytes;
                 }
                 Role::Received => {
                     self.received += 1;
-                    self.received_bytes += part.bytes;
+                    self.received_bytes += part.plain.bytes;
                 }
                 Role::Collective => self.collectives += 1,
                 _ => {}

@@ -233,7 +233,7 @@ mod tests {
         trace.ranks[0].end_ns = None;
         trace.ranks[0].finalized = false;
         trace.ranks[1].failed_calls = 1;
-        trace.ranks[1].events[0].parts[0].crc = 1;
+        trace.ranks[1].events[0].parts[0].plain.crc = 1;
         trace.world = 3;
         trace.job.status = 137;
         let text = shown(&trace);

@@ -4,7 +4,7 @@ pub use kilter_profiling::profile::Site;
 use kilter_protocol::functions::Function;
 use kilter_protocol::trace::WhenFull;
 pub use kilter_protocol::trace::digest::Chunk;
-pub use kilter_protocol::trace::record::{ANY_TAG, Part, Piece, Role, class_name, flag, operator_name, peer};
+pub use kilter_protocol::trace::record::{ANY_TAG, Part, Piece, Plain, Role, class_name, flag, operator_name, peer};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -144,5 +144,5 @@ impl Trace {
 /// Place of a part's communicator.
 #[must_use]
 pub fn communicator_of(part: &Part) -> Option<usize> {
-    part.communicator.checked_sub(1).map(|number| number as usize)
+    part.plain.communicator.checked_sub(1).map(|number| number as usize)
 }

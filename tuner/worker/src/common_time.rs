@@ -28,7 +28,7 @@ pub(crate) struct CommonTime {
 /// A repetition that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
-    /// How.
+    /// Way in which the ranks begin together.
     pub(crate) arrival: Arrival,
     /// Nanoseconds before the start at which this rank was ready, negative if it was late; 0 with a barrier, which has no start.
     spare_ns: i64,

@@ -36,7 +36,7 @@ typedef int MPI_T_pvar_handle;
 #define MPI_T_PVAR_CLASS_SIZE 3
 #define MPI_T_SCOPE_CONSTANT 1
 #define MPI_T_SCOPE_READONLY 2
-/* Of these, SMPI has enumerators without functions that return them. */
+/* SMPI has these enumerators without functions that return them. */
 #define MPI_T_ERR_INVALID 101
 #define MPI_T_ERR_CVAR_SET_NOT_NOW 102
 #define MPI_T_ERR_CVAR_SET_NEVER 103

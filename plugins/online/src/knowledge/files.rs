@@ -116,7 +116,7 @@ pub fn merge(directory: &Path, learnt: &File) -> Result<(), KnowledgeError> {
         let _ = std::fs::remove_file(&new);
     }
     written?;
-    // The name survives a crash as well. Some file systems cannot sync directories; then it is theirs to say when.
+    // The name survives a crash as well, but on file systems that cannot sync directories.
     if let Ok(directory) = std::fs::File::open(directory) {
         let _ = directory.sync_all();
     }

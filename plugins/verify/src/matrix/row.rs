@@ -6,10 +6,13 @@ use kilter_host::plugins::Callable;
 use kilter_protocol::row::Row;
 use kilter_protocol::verifying::Bits;
 
+use super::Place;
+use super::calls::Posed;
 use crate::case::{Case, Values, values};
+use crate::operators::OPERATORS;
 
 /// Failures of a row after which it is not run any more.
-pub(super) const ENOUGH: u64 = 10;
+const ENOUGH: u64 = 10;
 
 /// A row with the values that it is run with beside its defaults.
 pub(crate) struct Chosen<'a> {
@@ -20,6 +23,37 @@ pub(crate) struct Chosen<'a> {
 impl Chosen<'_> {
     pub(super) fn row(&self) -> &Row {
         &self.callable.row
+    }
+
+    /// Reason why the case is nothing for the row on any rank.
+    pub(super) fn exclusion(&self, case: &Case) -> Option<&'static str> {
+        let commutes = case.op.is_none_or(|op| OPERATORS[op].operator.is_commutative());
+        (self.row().needs.commutative && !commutes).then_some("its operator must commute")
+    }
+
+    /// Reason why a drop-in would not call the row on this rank. The halves of a split decide each for themselves.
+    pub(super) fn obstacle(&self, posed: &Posed<'_>, place: &Place) -> Option<&'static str> {
+        let Posed {
+            collective,
+            case,
+            problem,
+            ..
+        } = *posed;
+        let (needs, p) = (self.row().needs, place.size);
+        let is_the_programs = case.op.is_some_and(|op| !OPERATORS[op].predefined);
+        if problem.volume == Some(0) && collective.has_data() {
+            Some("no data is moved")
+        } else if needs.power_of_two_ranks && !p.is_power_of_two() {
+            Some("its number of ranks must be a power of two")
+        } else if needs.even_ranks && !p.is_multiple_of(2) {
+            Some("its number of ranks must be even")
+        } else if needs.predefined_operator && is_the_programs && !case.count.is_multiple_of(p) {
+            Some("it pads, which an operator of the program's must not see")
+        } else if needs.one_node && !place.one_node {
+            Some("all ranks must be on one node")
+        } else {
+            None
+        }
     }
 }
 
@@ -37,6 +71,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Reason why the row is not run any more.
+    pub(super) fn exhaustion(&self) -> Option<&'static str> {
+        (self.failed >= ENOUGH).then_some("it had failed often enough")
+    }
+
     pub(super) fn skip(&mut self, reason: &'static str) {
         *self.skipped.entry(reason).or_default() += 1;
     }

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use kilter_protocol::fault::Fault;
 use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::plan::{Block, Cache, Header, Implementation, Item, PlanLine, Repetitions, Synchronisation, Wait};
 use kilter_protocol::report::{End, Event, ReportLine, Start};
+use nix::fcntl::OFlag;
 
 use super::command::CommandSpec;
 use super::session::{JobSpec, Limits};
@@ -96,6 +98,11 @@ pub(super) fn gate(directory: &Path) -> PathBuf {
     directory.join("gate")
 }
 
+/// The pipe that `waits` holds open while it waits, if anybody reads it. Its reader gets a byte at the begin.
+pub(super) fn waiting(directory: &Path) -> PathBuf {
+    directory.join("waiting")
+}
+
 struct Player {
     report: File,
     behaviour: Vec<String>,
@@ -133,12 +140,16 @@ impl Player {
             } else if self.plays(&["quit", &b, &i]) {
                 std::process::exit(0);
             } else if self.plays(&["waits", &b, &i]) {
+                let pipe = waiting(&self.directory);
+                let pipe = File::options()
+                    .write(true)
+                    .custom_flags(OFlag::O_NONBLOCK.bits())
+                    .open(pipe);
+                if let Ok(mut pipe) = pipe.as_ref() {
+                    pipe.write_all(b"b").unwrap();
+                }
                 while !gate(&self.directory).exists() {
                     self.tell(Event::Heartbeat);
-                    std::thread::sleep(LOOK);
-                }
-            } else if self.plays(&["awaits-the-stop", &b, &i]) {
-                while !super::files::stop_path(&self.plan).exists() {
                     std::thread::sleep(LOOK);
                 }
             } else if self.plays(&["talks-nonsense", &b]) {

@@ -2,7 +2,7 @@
 //! again.
 //!
 //! Columns are for people and queries. The rest of a cell goes into `rest` as JSON, so that a report comes back from
-//! the database as it went in, whatever its model holds by then.
+//! the database as it went in, also after the model has changed.
 
 use kilter_model::report::Report;
 use rusqlite::types::Value as Sql;

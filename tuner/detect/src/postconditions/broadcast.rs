@@ -136,7 +136,7 @@ pub(crate) fn spreads(
                 .into_iter()
                 .filter_map(|hops| spread(arena, known, flow, hops, filters))
                 .collect();
-            // Data that come in turn by different ways are the same piece all the same: one spread.
+            // Data that come by different ways in turn are one piece, with one spread.
             if several && !found.iter().any(|one| one.ranks.len() == arena.size) {
                 let whole = spread(arena, known, flow, way, filters);
                 if let Some(whole) = whole.filter(|one| one.ranks.len() == arena.size && one.roots.len() == 1) {

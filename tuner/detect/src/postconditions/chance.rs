@@ -1,4 +1,5 @@
-//! Chance: equal data, or numbers that some arithmetic explains, are no evidence where others are equal, or are explained, all the same.
+//! Chance: equal data are no evidence of a collective in a program whose unrelated data are equal, too, and the same holds for numbers that some
+//! arithmetic explains.
 //!
 //! A program makes `trials`, and `hits` of them show what is looked for. Either they are shown because a collective is there, and then someone has to
 //! say which of the trials these are: that takes log2 C(trials, hits) bits. Or they are shown by chance, which takes log2(1/p) bits for each

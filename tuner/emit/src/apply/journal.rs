@@ -51,7 +51,7 @@ pub struct Entry {
     pub schema: u32,
     /// Its progress.
     pub state: State,
-    /// When, in UTC.
+    /// Time, in UTC.
     pub time: String,
     /// Id of the library.
     pub library: String,

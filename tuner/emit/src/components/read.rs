@@ -237,7 +237,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A number as everybody reads it.
+/// A decimal number without sign and leading zeros, which all versions read alike.
 fn plain_number(word: &str) -> Option<u64> {
     let is_plain = word.bytes().all(|byte| byte.is_ascii_digit()) && (word == "0" || !word.starts_with('0'));
     word.parse().ok().filter(|_| is_plain)

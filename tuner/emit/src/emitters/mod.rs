@@ -210,5 +210,5 @@ pub(crate) fn site_files() -> impl Iterator<Item = &'static SiteFile> {
     EMITTERS.iter().filter_map(|(_, emitter)| emitter.site_file())
 }
 
-/// The site file that a manifest means which names none and lists parameters all the same.
+/// The site file of manifests that list parameters and name no site file.
 pub(crate) static UNNAMED_SITE_FILE: &SiteFile = &openmpi::SITE_FILE;

@@ -219,7 +219,7 @@ fn a_setting_falls_with_the_last_selection_that_needs_it() {
     ledger.take_back_selection(SHORT, "slower", Bar::Cell, Vec::new());
     assert_eq!(ledger.settle().settings, [gate()]);
     assert_eq!(ledger.deployment(), super::of([eager, alone(SCAN)].map(decided).iter()));
-    // A change deployed for other reasons is nobody's half, and may be proposed again.
+    // A setting that no selection needs stays deployed, and may be proposed again.
     assert_eq!(ledger.settle(), Fallen::default());
     assert!(ledger.barred_settings().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Where, when and how a run measured.
+//! Place, time and method of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -55,7 +55,7 @@ pub(crate) type Counts = [f64; KINDS];
 /// Prices of a usual network: the order of events hardly depends on them.
 pub(crate) const USUAL: Counts = [4e-7, 4e-7, 1.5e-6, 4e-7, 2e-10, 1e-10, 1e-11, 1e-10];
 
-/// How messages are carried.
+/// Way in which messages are carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wire {
     /// Messages of at most so many bytes are eager.
@@ -112,7 +112,7 @@ struct Message {
     bytes: f64,
     level: Level,
     is_eager: bool,
-    /// When its sender handed it over, then when it comes to its links.
+    /// Time at which its sender handed it over, then that at which it comes to its links.
     moment: Moment,
     arrival: Option<Moment>,
 }
@@ -235,7 +235,7 @@ impl Run<'_> {
         moment
     }
 
-    /// When the sender of a message may go on; `None` if it has to wait.
+    /// Time at which the sender of a message may go on; `None` if it has to wait.
     fn sent(&mut self, from: usize, to: usize, number: usize) -> Option<Moment> {
         let message = self.channel(from, to).sent[number];
         let Message { is_eager, arrival, .. } = self.messages[message];
@@ -261,7 +261,7 @@ impl Run<'_> {
         }
     }
 
-    /// When the receiver of a message has it; `None` if it has to wait.
+    /// Time at which the receiver of a message has it; `None` if it has to wait.
     fn receive(&mut self, from: usize, to: usize, number: usize) -> Option<Moment> {
         let sent = self.channel(from, to).sent.get(number).copied();
         let arrived = sent.and_then(|message| Some((self.messages[message].is_eager, self.messages[message].arrival?)));

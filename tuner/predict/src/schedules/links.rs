@@ -34,7 +34,7 @@ struct Flow {
     since: f64,
     version: u32,
     began: f64,
-    /// What the other directions of its links had carried when it began.
+    /// Bytes that the other directions of its links had carried when it began.
     against: [f64; 2],
 }
 

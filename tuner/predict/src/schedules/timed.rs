@@ -1,6 +1,6 @@
 //! Critical paths of the rows that a table has times of, counted once for all fits of it.
 //!
-//! How messages are carried is taken from the times: of all ways, the one that explains those of few ranks best. The way through a schedule that
+//! The way in which messages are carried is taken from the times: of all ways, it is the one that explains those of few ranks best. The way through a schedule that
 //! takes longest depends on prices, though little. Paths are found at those that explain all times of the table best; a fit that knows fewer
 //! layouts has prices of its own for the same paths.
 
@@ -138,7 +138,7 @@ impl Timed {
     }
 }
 
-/// What times are made of: a constant for each call, and counts on its path.
+/// Terms of a time: a constant for each call, and counts on its path.
 pub(crate) fn terms(counts: &Counts) -> Vec<f64> {
     [&[1.0], &counts[..]].concat()
 }

@@ -92,8 +92,7 @@ impl ShiftKind {
     }
 }
 
-/// The key by which a cell is found again. A split is the same cell whatever its parts, a monotony cell whatever larger
-/// size comes nearest.
+/// The key by which a cell is found again. The parts of a split, and the larger size of a monotony, do not belong to it.
 type Key<'a> = (&'a str, &'a str, &'a str, u64, usize);
 
 /// The key that makes a cell comparable between runs.

@@ -35,7 +35,7 @@ fn html(view: &View<'_>) -> askama::Result<String> {
     .render()
 }
 
-/// How, in five sentences.
+/// The method, in five sentences.
 fn method(report: &Report) -> [String; 5] {
     let p = &report.provenance;
     let launches = match p.launches {

@@ -16,9 +16,9 @@ pub const MIN_POINTS: usize = 6;
 /// predictions would have to be a factor of six apart, which is more than most algorithms differ by.
 pub const MAX_MISFIT: f64 = 2.0;
 
-/// Share of the times that the [misfit](Fit::misfit) covers. All of them would be one disturbed time, or one algorithm that the model
-/// does not describe: with that nothing was ever left out of recorded contests of 2 to 8 ranks, by which this share was chosen (so that
-/// they are no test of it).
+/// Share of the times that the [misfit](Fit::misfit) covers. With all of them, one disturbed time, or one algorithm that the model does not
+/// describe, decides: nothing was ever left out of recorded contests of 2 to 8 ranks. The share was chosen by these, so that they are no test
+/// of it.
 pub const MOST: f64 = 0.8;
 
 /// A larger misfit is as bad, and may be infinite.

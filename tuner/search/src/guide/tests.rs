@@ -193,7 +193,7 @@ fn measured_prices_explain_a_chain_by_latencies_and_say_what_they_do_not_explain
         "{predicted:?}"
     );
     assert_eq!(predicted.unexplained, None);
-    // Nothing was learnt of collectives; the prices are there all the same, and leave nothing out.
+    // Prices are there without any collective, and leave nothing out.
     let latency = models[0]
         .prices
         .iter()

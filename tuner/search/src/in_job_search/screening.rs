@@ -23,7 +23,7 @@ const FINALISTS: usize = 5;
 /// Values that are measured at most of a knob alone, and points of several together: fewer than of one after the other.
 const EVALUATIONS: usize = 7;
 const EVALUATIONS_TOGETHER: usize = 10;
-/// A median this far above the default's in the screening is out, whatever its rank.
+/// The screening drops a candidate whose median is this multiple of the default's, even if it is among the best.
 const HOPELESS: f64 = 3.0;
 
 impl<'c, 'a> Contests<'c, 'a> {

@@ -2,8 +2,11 @@
 
 use kilter_model::config::library::find_for;
 use kilter_model::plan::Subject;
+use kilter_stats::sample::Sample;
 
+use super::confirming::keeps_its_promise;
 use super::*;
+use crate::trials::Samples;
 
 fn intel() -> Library {
     find_for("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 1").unwrap()

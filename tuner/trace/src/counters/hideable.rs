@@ -32,7 +32,7 @@ pub(super) fn count(trace: &Trace, matches: &Matches, hides: &Hides<'_>, counter
         let (Some(send), Some(receive)) = (event(message.send), event(message.receive)) else {
             continue;
         };
-        let bytes = message.send.of(trace).map_or(0, |part| part.bytes);
+        let bytes = message.send.of(trace).map_or(0, |part| part.plain.bytes);
         let mut beside = |side: Side, at: Place, call: &Event, moving_ns: u64| {
             let work = work.get(at.rank).and_then(|of| of.get(&at.event));
             let work_ns = work.map_or(0, |work| match side {
@@ -55,7 +55,7 @@ pub(super) fn count(trace: &Trace, matches: &Matches, hides: &Hides<'_>, counter
             beside(Side::Receiver, message.receive, receive, moving_ns);
         }
         if waits(send, Function::waits_to_send) {
-            let operation = message.receive.of(trace).map_or(0, |part| part.operation);
+            let operation = message.receive.of(trace).map_or(0, |part| part.plain.operation);
             let began = posted.get(&(message.receive.rank, operation));
             let together_ns = send.begin_ns.max(began.copied().unwrap_or(receive.begin_ns));
             beside(

@@ -14,10 +14,10 @@ pub(super) fn count(trace: &Trace, rank: &Rank, counters: &mut Counters) {
             counters.count(rank.rank, name, u64::from(event.polls));
         }
         let received = event.parts.iter().filter(|part| part.role == Role::Received);
-        for part in received.filter(|part| part.flags & flag::ANY_SOURCE != 0) {
+        for part in received.filter(|part| part.plain.flags & flag::ANY_SOURCE != 0) {
             let (count, sources) = of_anybody.entry(place(trace, event)).or_default();
             *count += 1;
-            sources.insert(part.world);
+            sources.insert(part.plain.world);
         }
     }
     for (place, (count, sources)) in of_anybody {

@@ -22,13 +22,13 @@ pub(super) fn count(trace: &Trace, rank: &Rank, counters: &mut Counters) {
         let sends = event
             .parts
             .iter()
-            .filter(|part| part.role == Role::Send && part.world >= 0);
+            .filter(|part| part.role == Role::Send && part.plain.world >= 0);
         let mut joinable = 0;
-        for part in sends.filter(|part| part.bytes < SHORT_BYTES) {
+        for part in sends.filter(|part| part.plain.bytes < SHORT_BYTES) {
             let Some(communicator) = communicator_of(part) else {
                 continue;
             };
-            joinable += u64::from(!row.insert((communicator, part.peer)));
+            joinable += u64::from(!row.insert((communicator, part.plain.peer)));
         }
         if joinable > 0 {
             counters.count(

@@ -4,7 +4,7 @@ use kilter_profiling::profile::Site;
 use super::*;
 use crate::fixture::{event, of_two, received, sent};
 use crate::matching::matches;
-use crate::trace::{Communicator, Part, Role, flag};
+use crate::trace::{Communicator, Part, Plain, Role, flag};
 
 /// The value of a rank's counter, as the reader of the form has it.
 fn value(trace: &Trace, rank: u32, name: &str) -> Option<f64> {
@@ -46,13 +46,14 @@ fn empty() -> Trace {
 }
 
 fn collective(root: i32, bytes: u64) -> Part {
-    Part {
+    let plain = Plain {
         communicator: 1,
         peer: root,
         world: root,
         bytes,
-        ..Part::new(Role::Collective)
-    }
+        ..Plain::NONE
+    };
+    Part::of_plain(Role::Collective, &plain)
 }
 
 #[test]
@@ -93,10 +94,8 @@ fn receives_wait_for_sends_and_sends_for_receives() {
 fn short_messages_in_a_row_are_joinable() {
     let mut trace = empty();
     let mut send = |number: u64, bytes: u64| {
-        let part = Part {
-            bytes,
-            ..sent(number, 1, 5, 0)
-        };
+        let mut part = sent(number, 1, 5, 0);
+        part.plain.bytes = bytes;
         call(&mut trace, "MPI_Send", (10 * number, 10 * number + 4), vec![part])
     };
     let mut events: Vec<Event> = [8, 8, 4096, 8]
@@ -204,9 +203,10 @@ fn two_collectives_that_are_one_and_barriers_before_others_are_counted() {
 #[test]
 fn wild_cards_that_always_find_one_rank_and_polls_are_counted() {
     let mut trace = empty();
-    let of_anybody = |number: u64, from: i32| Part {
-        flags: flag::ANY_SOURCE,
-        ..received(number, from, 5, 0)
+    let of_anybody = |number: u64, from: i32| {
+        let mut part = received(number, from, 5, 0);
+        part.plain.flags = flag::ANY_SOURCE;
+        part
     };
     let calls: Vec<Event> = (1..4)
         .map(|number| {
@@ -221,7 +221,7 @@ fn wild_cards_that_always_find_one_rank_and_polls_are_counted() {
     trace.ranks[0].events = calls.clone();
     let name = "receives of anybody at step (solver)";
     assert_eq!(value(&trace, 0, &format!("{name}.of one")), Some(3.0));
-    trace.ranks[0].events[2].parts[0].world = 0;
+    trace.ranks[0].events[2].parts[0].plain.world = 0;
     assert_eq!(value(&trace, 0, &format!("{name}.of one")), None);
     assert_eq!(value(&trace, 0, &format!("{name}.calls")), Some(3.0));
     let polls = call(&mut trace, "MPI_Iprobe", (10, 20), Vec::new());
@@ -244,7 +244,7 @@ fn blocking_messages_next_to_work_could_be_hidden() {
         .zip(1..);
     let sends = sends.map(|((begin, end, bytes), number)| {
         let mut part = sent(number, 1, 5, 0);
-        part.bytes = bytes;
+        part.plain.bytes = bytes;
         call(&mut trace, "MPI_Send", (begin, end), vec![part])
     });
     let sends: Vec<Event> = sends.collect();
@@ -254,7 +254,7 @@ fn blocking_messages_next_to_work_could_be_hidden() {
         .zip(1..);
     let receives = receives.map(|((begin, end, bytes), number)| {
         let mut part = received(number, 0, 5, 0);
-        part.bytes = bytes;
+        part.plain.bytes = bytes;
         call(&mut trace, "MPI_Recv", (begin, end), vec![part])
     });
     let receives: Vec<Event> = receives.collect();

@@ -93,8 +93,8 @@ fn of_threads<'t>(trace: &'t Trace, rank: &'t Rank, last: &LastBegins) -> Vec<Ve
         calls.push(Call {
             function,
             communicator: key.0,
-            root: part.peer,
-            bytes: part.bytes,
+            root: part.plain.peer,
+            bytes: part.plain.bytes,
             at: *at,
             event,
             spent: event.end_ns.saturating_sub(came.max(event.begin_ns)),

@@ -23,7 +23,7 @@ pub(super) fn count(trace: &Trace, matches: &Matches, counters: &mut Counters) {
         let waited = send.begin_ns.min(receive.end_ns).saturating_sub(receive.begin_ns);
         let of_call = late.entry((message.receive.rank, message.receive.event)).or_default();
         *of_call = (*of_call).max((waited, sender));
-        let operation = message.receive.of(trace).map_or(0, |part| part.operation);
+        let operation = message.receive.of(trace).map_or(0, |part| part.plain.operation);
         let began = posted
             .get(&(message.receive.rank, operation))
             .copied()
@@ -52,7 +52,8 @@ pub(super) fn posted(trace: &Trace) -> HashMap<(usize, u64), u64> {
     for (at, rank) in trace.ranks.iter().enumerate() {
         let of_event = |event: &Event| {
             let parts = event.parts.iter().filter(|part| part.role == Role::Posted);
-            let begun: Vec<((usize, u64), u64)> = parts.map(|part| ((at, part.operation), event.begin_ns)).collect();
+            let begun: Vec<((usize, u64), u64)> =
+                parts.map(|part| ((at, part.plain.operation), event.begin_ns)).collect();
             begun
         };
         begins.extend(rank.events.iter().flat_map(of_event));

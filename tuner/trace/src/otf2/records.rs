@@ -96,27 +96,28 @@ impl Records {
         let ends_here = |part: &Part| {
             let mut others = event.parts.iter();
             others.any(|other| {
-                other.operation == part.operation && matches!(other.role, Role::Received | Role::Completed)
+                other.plain.operation == part.plain.operation && matches!(other.role, Role::Received | Role::Completed)
             })
         };
         let is_begun = functions::kind(trace.function(event)) == functions::Kind::Begin;
         for part in &event.parts {
+            let operation = part.plain.operation;
             let what = match part.role {
                 Role::Send => envelope(trace, definitions, part).map(|envelope| {
                     if is_begun {
-                        open.insert(part.operation, None);
-                        What::Isend(envelope, part.operation)
+                        open.insert(operation, None);
+                        What::Isend(envelope, operation)
                     } else {
                         What::Send(envelope)
                     }
                 }),
                 Role::Posted if is_begun && !ends_here(part) => {
-                    open.insert(part.operation, None);
-                    Some(What::IreceiveRequest(part.operation))
+                    open.insert(operation, None);
+                    Some(What::IreceiveRequest(operation))
                 }
                 Role::Collective if is_begun => {
-                    open.insert(part.operation, collective(trace, definitions, rank, event, part));
-                    Some(What::CollectiveRequest(part.operation))
+                    open.insert(operation, collective(trace, definitions, rank, event, part));
+                    Some(What::CollectiveRequest(operation))
                 }
                 Role::Collective => collective(trace, definitions, rank, event, part).map(|_| What::CollectiveBegin),
                 _ => None,
@@ -130,21 +131,22 @@ impl Records {
     /// Records of the operations that a call completes.
     fn ended(&mut self, trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Event, open: &mut Open) {
         for part in &event.parts {
-            let begun = open.get(&part.operation).filter(|_| part.operation != 0);
+            let operation = part.plain.operation;
+            let begun = open.get(&operation).filter(|_| operation != 0);
             let was_open = begun.is_some();
             let what = match part.role {
                 Role::Received => envelope(trace, definitions, part).map(|envelope| {
                     if was_open {
-                        What::Ireceive(envelope, part.operation)
+                        What::Ireceive(envelope, operation)
                     } else {
                         What::Receive(envelope)
                     }
                 }),
                 Role::Completed => begun.map(|collective| match collective {
-                    Some(collective) => What::CollectiveComplete(collective.clone(), part.operation),
-                    None => What::IsendComplete(part.operation),
+                    Some(collective) => What::CollectiveComplete(collective.clone(), operation),
+                    None => What::IsendComplete(operation),
                 }),
-                Role::Cancelled if was_open => Some(What::Cancelled(part.operation)),
+                Role::Cancelled if was_open => Some(What::Cancelled(operation)),
                 Role::Collective if !was_open => {
                     collective(trace, definitions, rank, event, part).map(What::CollectiveEnd)
                 }
@@ -152,7 +154,7 @@ impl Records {
             };
             if let Some(what) = what {
                 if part.role != Role::Collective {
-                    open.remove(&part.operation);
+                    open.remove(&operation);
                 }
                 self.put(event.end_ns, what);
             }
@@ -164,15 +166,15 @@ impl Records {
 fn envelope(trace: &Trace, definitions: &Definitions, part: &Part) -> Option<Envelope> {
     let at = communicator_of(part).filter(|at| *at < trace.communicators.len())?;
     let peer = if definitions.communicators[at].is_world {
-        part.world
+        part.plain.world
     } else {
-        part.peer
+        part.plain.peer
     };
     Some(Envelope {
         peer: u32::try_from(peer).ok()?,
         communicator: at as u32,
-        tag: u32::try_from(part.tag).unwrap_or(0),
-        bytes: part.bytes,
+        tag: u32::try_from(part.plain.tag).unwrap_or(0),
+        bytes: part.plain.bytes,
     })
 }
 
@@ -184,7 +186,7 @@ fn collective(trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Eve
     let operation = operation(function)?;
     let kind = kind(function);
     let is_rooted = matches!(kind, Kind::OneToAll | Kind::AllToOne);
-    let root = u32::try_from(part.peer).ok().filter(|_| is_rooted);
+    let root = u32::try_from(part.plain.peer).ok().filter(|_| is_rooted);
     let is_root = root.and_then(|root| communicator.members.get(root as usize)) == Some(&u64::from(rank.rank));
     let (sends, receives) = match kind {
         Kind::OneToAll => (is_root, !is_root),
@@ -192,7 +194,7 @@ fn collective(trace: &Trace, definitions: &Definitions, rank: &Rank, event: &Eve
         Kind::Barrier => (false, false),
         _ => (true, true),
     };
-    let bytes = |moves: bool| if moves { part.bytes } else { 0 };
+    let bytes = |moves: bool| if moves { part.plain.bytes } else { 0 };
     Some(Collective {
         operation,
         communicator: at as u32,

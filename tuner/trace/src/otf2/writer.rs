@@ -1,12 +1,14 @@
 //! Writes definitions and records through libotf2.
 
+mod global;
+
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 use super::library::{Code, CollectiveComplete, CollectiveRequest, FlushCallbacks, Library, Object, flush};
-use super::model::{Definitions, Kind};
+use super::model::Definitions;
 use super::records::{Record, What, records};
 use super::{NAME, Otf2Error};
 use crate::trace::Trace;
@@ -20,13 +22,6 @@ const POSIX: u8 = 1;
 const UNCOMPRESSED: u8 = 1;
 const EVENT_CHUNK_BYTES: u64 = 1 << 20;
 const DEFINITION_CHUNK_BYTES: u64 = 4 << 20;
-const TICKS_PER_SECOND: u64 = 1_000_000_000;
-const PROCESS: u8 = 1;
-const CPU_THREAD: u8 = 1;
-const USER: u8 = 1;
-const MPI: u8 = 4;
-const COMM_LOCATIONS: u8 = 4;
-const COMM_GROUP: u8 = 5;
 
 /// Full buffers are written; no record says so.
 static CALLBACKS: FlushCallbacks = FlushCallbacks {
@@ -141,7 +136,7 @@ impl Archive<'_> {
         // SAFETY: the archive is open, and its writers of local definitions are closed.
         let closed = unsafe { (library.close_definitions)(archive) };
         self.check(closed, "OTF2_Archive_CloseDefFiles")?;
-        self.definitions(definitions, &counts)
+        global::write(self, definitions, &counts)
     }
 
     fn events(&self, location: u64, list: &[Record]) -> Result<(), Otf2Error> {
@@ -254,130 +249,5 @@ impl Archive<'_> {
             }
         };
         self.check(code, function)
-    }
-
-    /// Writes the definitions of all; `counts` are the records of each thread of each process.
-    fn definitions(&self, all: &Definitions, counts: &[(usize, usize, u64)]) -> Result<(), Otf2Error> {
-        let library = self.library;
-        // SAFETY: the archive is open; it closes this writer itself.
-        let writer = self.made(
-            unsafe { (library.global_writer)(self.object) },
-            "OTF2_Archive_GetGlobalDefWriter",
-        )?;
-        let mut failed = Ok(());
-        let mut said = |code: Code, function: &'static str| {
-            if failed.is_ok() {
-                failed = self.check(code, function);
-            }
-        };
-        let own = all.strings.len() as u32;
-        let further = ["machine", "node", "MPI"].map(|text| CString::new(text).unwrap_or_default());
-        let strings = all
-            .strings
-            .iter()
-            .map(|text| CString::new(text.as_str()).unwrap_or_default());
-        let (machine, node, mpi) = (own, own + 1, own + 2);
-        // SAFETY: the writer is open; no function keeps what it is given, and each list is as long as is said.
-        unsafe {
-            said(
-                (library.clock)(writer, TICKS_PER_SECOND, 0, all.end_ns + 1, u64::MAX),
-                "OTF2_GlobalDefWriter_WriteClockProperties",
-            );
-            for (number, text) in strings.chain(further).enumerate() {
-                said(
-                    (library.string)(writer, number as u32, text.as_ptr()),
-                    "OTF2_GlobalDefWriter_WriteString",
-                );
-            }
-            said(
-                (library.node)(writer, 0, machine, machine, NONE),
-                "OTF2_GlobalDefWriter_WriteSystemTreeNode",
-            );
-            for (number, name) in all.nodes.iter().enumerate() {
-                said(
-                    (library.node)(writer, number as u32 + 1, *name, node, 0),
-                    "OTF2_GlobalDefWriter_WriteSystemTreeNode",
-                );
-            }
-            for (number, process) in all.processes.iter().enumerate() {
-                let parent = process.node.map_or(0, |node| node as u32 + 1);
-                said(
-                    (library.process)(writer, number as u32, process.name, PROCESS, parent, NONE),
-                    "OTF2_GlobalDefWriter_WriteLocationGroup",
-                );
-            }
-            for (process, thread, count) in counts {
-                let (location, name) = all.processes[*process].threads[*thread];
-                said(
-                    (library.location)(writer, location, name, CPU_THREAD, *count, *process as u32),
-                    "OTF2_GlobalDefWriter_WriteLocation",
-                );
-            }
-            for (number, region) in all.regions.iter().enumerate() {
-                let (role, paradigm) = numbers(region.role);
-                let (file, line) = region.source.unwrap_or((NONE, 0));
-                let (name, about) = (region.name, region.description);
-                said(
-                    (library.region)(
-                        writer,
-                        number as u32,
-                        name,
-                        name,
-                        about,
-                        role,
-                        paradigm,
-                        0,
-                        file,
-                        line,
-                        line,
-                    ),
-                    "OTF2_GlobalDefWriter_WriteRegion",
-                );
-            }
-            let locations: Vec<u64> = all.processes.iter().map(|process| process.threads[0].0).collect();
-            let count = locations.len() as u32;
-            said(
-                (library.group)(writer, 0, mpi, COMM_LOCATIONS, MPI, 0, count, pointer(&locations)),
-                "OTF2_GlobalDefWriter_WriteGroup",
-            );
-            for (number, communicator) in all.communicators.iter().enumerate() {
-                let (group, members) = (number as u32 + 1, &communicator.members);
-                said(
-                    (library.group)(
-                        writer,
-                        group,
-                        communicator.name,
-                        COMM_GROUP,
-                        MPI,
-                        0,
-                        members.len() as u32,
-                        pointer(members),
-                    ),
-                    "OTF2_GlobalDefWriter_WriteGroup",
-                );
-                said(
-                    (library.communicator)(writer, number as u32, communicator.name, group, NONE, 0),
-                    "OTF2_GlobalDefWriter_WriteComm",
-                );
-            }
-        }
-        failed
-    }
-}
-
-fn pointer(list: &[u64]) -> *const u64 {
-    if list.is_empty() { null() } else { list.as_ptr() }
-}
-
-/// Role and paradigm of a region.
-fn numbers(kind: Kind) -> (u8, u8) {
-    match kind {
-        Kind::Program => (1, USER),
-        Kind::PointToPoint => (28, MPI),
-        Kind::Barrier => (15, MPI),
-        Kind::OneToAll => (23, MPI),
-        Kind::AllToOne => (24, MPI),
-        Kind::AllToAll => (25, MPI),
-        Kind::Other => (1, MPI),
     }
 }

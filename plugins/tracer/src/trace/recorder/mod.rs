@@ -216,7 +216,7 @@ impl<'t> Recorder<'t> {
     }
 
     /// A message whose payload was described before the call.
-    fn sent_before(&mut self, side: &Side, before: Part) {
+    fn sent_before(&mut self, side: &Side, mut before: Part) {
         let Plain {
             communicator,
             operation,
@@ -225,14 +225,15 @@ impl<'t> Recorder<'t> {
             tag,
             ..
         } = part(self.trace.operation(), self.state, side.peer, side.tag);
-        self.local.part(&Part {
+        before.plain = Plain {
             communicator,
             operation,
             peer,
             world,
             tag,
-            ..before
-        });
+            ..before.plain
+        };
+        self.local.part(&before);
     }
 
     /// Data that stay here.

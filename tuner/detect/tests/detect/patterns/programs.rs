@@ -19,7 +19,7 @@ pub(crate) fn broadcast_of_a_count(rank: &mut Rank) {
     }
 }
 
-/// A number from rank 0, which all others send back from elsewhere: it is theirs then.
+/// A number from rank 0, which all others send back from a buffer of their own: these are their own data.
 pub(crate) fn broadcast_and_gather_of_equal_numbers(rank: &mut Rank) {
     for time in 0..TIMES {
         let number = 1_234_567 + 1000 * time as u32;

@@ -171,39 +171,57 @@ fn algorithms(row: &Algorithms) -> Option<String> {
 }
 
 fn parameter(library: &Library, row: &Parameter) -> Option<String> {
-    let wrong = |message: String| Some(format!("{}: {message}", row.name));
-    let with_overlap = || row.overlap.iter().flat_map(|tried| &tried.together);
-    let names = std::iter::once(&row.name)
+    let of_row = |message: String| format!("{}: {message}", row.name);
+    name_of_parameter(row).or_else(|| {
+        screening(row)
+            .or_else(|| tried_values(row))
+            .or_else(|| range(row))
+            .or_else(|| transport(library, row))
+            .map(of_row)
+    })
+}
+
+/// The companions of the values that are tried for overlap.
+fn with_overlap(row: &Parameter) -> impl Iterator<Item = (&String, &String)> {
+    row.overlap.iter().flat_map(|tried| &tried.together)
+}
+
+/// The values that are tried, whatever for.
+fn tried(row: &Parameter) -> impl Iterator<Item = &Value> {
+    row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value))
+}
+
+fn name_of_parameter(row: &Parameter) -> Option<String> {
+    let mut names = std::iter::once(&row.name)
         .chain(row.together.keys())
-        .chain(with_overlap().map(|(name, _)| name));
-    for name in names {
-        if !is_name(name, row.environment) {
-            return Some(format!(
-                "parameter name `{name}` cannot be set; allowed: letters, digits and `_`"
-            ));
-        }
-    }
-    if row.r#try.is_empty() && row.overlap.is_empty() {
-        return wrong("`try` is empty; give the values of the screening, or remove the parameter".to_owned());
-    }
-    if row.admits_algorithms && row.r#try.is_empty() {
-        return wrong(
-            "`admits_algorithms` is for values in `try`, which is empty; give some, or remove the key".to_owned(),
-        );
-    }
-    if row.screened_with.is_some() && row.collectives.is_empty() {
-        return wrong(
-            "`screened_with` is for parameters that act on `collectives` of their own; name these, or remove the key"
-                .to_owned(),
-        );
-    }
-    let tried = || row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value));
-    let values = tried()
+        .chain(with_overlap(row).map(|(name, _)| name));
+    let name = names.find(|name| !is_name(name, row.environment))?;
+    Some(format!(
+        "parameter name `{name}` cannot be set; allowed: letters, digits and `_`"
+    ))
+}
+
+/// Keys that go together in the screening.
+fn screening(row: &Parameter) -> Option<String> {
+    let message = if row.r#try.is_empty() && row.overlap.is_empty() {
+        "`try` is empty; give the values of the screening, or remove the parameter"
+    } else if row.admits_algorithms && row.r#try.is_empty() {
+        "`admits_algorithms` is for values in `try`, which is empty; give some, or remove the key"
+    } else if row.screened_with.is_some() && row.collectives.is_empty() {
+        "`screened_with` is for parameters that act on `collectives` of their own; name these, or remove the key"
+    } else {
+        return None;
+    };
+    Some(message.to_owned())
+}
+
+fn tried_values(row: &Parameter) -> Option<String> {
+    let values = tried(row)
         .map(Value::to_string)
         .chain(row.together.values().cloned())
-        .chain(with_overlap().map(|(_, text)| text.clone()));
+        .chain(with_overlap(row).map(|(_, text)| text.clone()));
     if let Some(value) = values.into_iter().find(|value| value.chars().any(char::is_control)) {
-        return wrong(format!(
+        return Some(format!(
             "the value {value:?} holds a control character, which no file of settings can carry"
         ));
     }
@@ -218,41 +236,42 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
         .map(Value::to_string)
         .chain(row.overlap.iter().map(with));
     if let Some(message) = twice("try", all) {
-        return wrong(message);
+        return Some(message);
     }
-    if tried().any(|value| value.to_string() == row.default) {
-        return wrong(format!(
+    if tried(row).any(|value| value.to_string() == row.default) {
+        return Some(format!(
             "`try` holds the default `{}`, which is always measured; remove it",
             row.default
         ));
     }
     if let Some(message) = row.by_connection.as_ref().and_then(ByConnection::problem) {
-        return wrong(message);
+        return Some(message);
     }
-    if let Some(mistake) = tried().find_map(|value| row.mistake(&value.to_string())) {
-        return wrong(format!("`try` holds a value that cannot be read: {mistake}"));
+    if let Some(mistake) = tried(row).find_map(|value| row.mistake(&value.to_string())) {
+        return Some(format!("`try` holds a value that cannot be read: {mistake}"));
     }
-    if let Some(value) = row
-        .devices
-        .keys()
-        .find(|named| !tried().any(|value| value.to_string() == **named))
-    {
-        return wrong(format!(
-            "`devices` names the value `{value}`, which is not tried; remove it"
-        ));
+    let is_tried = |named: &&String| tried(row).any(|value| value.to_string() == **named);
+    let unknown = row.devices.keys().find(|named| !is_tried(named))?;
+    Some(format!(
+        "`devices` names the value `{unknown}`, which is not tried; remove it"
+    ))
+}
+
+/// The range of values in order, which holds those that are tried.
+fn range(row: &Parameter) -> Option<String> {
+    let range = row.ordered?;
+    if range.min >= range.max {
+        return Some("`min` must be below `max`".to_owned());
     }
-    if let Some(range) = row.ordered {
-        if range.min >= range.max {
-            return wrong("`min` must be below `max`".to_owned());
-        }
-        let inside = |value: &Value| matches!(value, Value::Number(number) if (range.min..=range.max).contains(number));
-        if let Some(value) = row.r#try.iter().find(|value| !inside(value)) {
-            return wrong(format!(
-                "`try` holds {value}; allowed: {} to {}, as `ordered` says",
-                range.min, range.max
-            ));
-        }
-    }
+    let inside = |value: &Value| matches!(value, Value::Number(number) if (range.min..=range.max).contains(number));
+    let outside = row.r#try.iter().find(|value| !inside(value))?;
+    Some(format!(
+        "`try` holds {outside}; allowed: {} to {}, as `ordered` says",
+        range.min, range.max
+    ))
+}
+
+fn transport(library: &Library, row: &Parameter) -> Option<String> {
     let transports = &library.transports;
     let known: BTreeSet<&str> = transports
         .one_host
@@ -266,7 +285,7 @@ fn parameter(library: &Library, row: &Parameter) -> Option<String> {
         .as_deref()
         .filter(|transport| !known.contains(transport))?;
     let known: Vec<&str> = known.into_iter().collect();
-    wrong(format!(
+    Some(format!(
         "transport `{unknown}` is never in use; known: {}",
         known.join(", ")
     ))

@@ -3,7 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::record::{Role, peer};
+use crate::trace::digest::Chunk;
+use crate::trace::record::{ANY_TAG, Blocks, Piece, Pieces, Plain, Role, flag, peer};
 use crate::trace::space::{Begin, Space, Stream};
 
 fn words(segments: usize) -> &'static [AtomicU64] {
@@ -49,9 +50,175 @@ fn call(begin: u64, parts: u32) -> Call {
 
 fn send(operation: u64) -> Part {
     let mut part = Part::new(Role::Send);
-    part.operation = operation;
-    part.peer = 2;
+    part.plain.operation = operation;
+    part.plain.peer = 2;
     part
+}
+
+/// Records of a file of this version, byte for byte as every Kilter that knows the version writes them: a call, and parts of each length.
+const RECORDS: [u64; 49] = [
+    // MPI function 3 on communicator 0 at site 0, with five parts.
+    0x0000_0001_0004_0301,
+    2000,
+    2010,
+    0x0000_0005_0000_0001,
+    // A send of two blocks, with its first bytes and a chunk.
+    0x0000_0001_000d_0103,
+    7,
+    0x0000_0005_0000_0002,
+    0x0000_0008_0000_0009,
+    16,
+    0x7fff_0000_1234,
+    0xdead_beef_0110_0c07,
+    0x3736_3534_3332_3130,
+    0x6665_6463_6261_3938,
+    8,
+    24,
+    0,
+    0x0bad_cafe_0000_0010,
+    // A receive of anybody's message with any tag begins.
+    0x0000_0001_0007_0203,
+    8,
+    0xffff_ffff_ffff_ffff,
+    0x0000_0004_ffff_ffff,
+    400,
+    0x1000,
+    3,
+    // A send is complete.
+    0x0000_0001_0002_0403,
+    7,
+    // A received message whose elements are two pieces.
+    0x0000_0001_000f_0303,
+    9,
+    0x0000_0000_0000_0000,
+    0x0000_000c_0000_0005,
+    12,
+    0x2000,
+    0x0000_0001_0210_0003,
+    0x0000_0000_0000_0000,
+    0x0000_0000_0000_0000,
+    0x0000_0000_0000_0040,
+    2,
+    0,
+    8,
+    0xffff_ffff_ffff_ffe8,
+    4,
+    // A collective with root 1.
+    0x0000_0001_0007_0503,
+    0,
+    0x0000_0001_0000_0001,
+    0x0000_0000_0000_0000,
+    4096,
+    0,
+    0x0000_0000_0000_0402,
+    // The end.
+    0,
+];
+
+/// The parts in [`RECORDS`].
+fn parts_of_records() -> Vec<Part> {
+    let send = Plain {
+        communicator: 1,
+        operation: 7,
+        peer: 2,
+        world: 5,
+        tag: 9,
+        element_bytes: 8,
+        bytes: 16,
+        address: 0x7fff_0000_1234,
+        class: 7,
+        operator: 12,
+        flags: flag::PACKED,
+        crc: 0xdead_beef,
+        prefix: *b"0123456789abcdef",
+    };
+    let posted = Plain {
+        communicator: 1,
+        operation: 8,
+        peer: peer::ANY,
+        world: peer::ANY,
+        tag: ANY_TAG,
+        element_bytes: 4,
+        bytes: 400,
+        address: 0x1000,
+        class: 3,
+        ..Plain::NONE
+    };
+    let completed = Plain {
+        communicator: 1,
+        operation: 7,
+        ..Plain::NONE
+    };
+    let received = Plain {
+        communicator: 1,
+        operation: 9,
+        peer: 0,
+        world: 0,
+        tag: 5,
+        element_bytes: 12,
+        bytes: 12,
+        address: 0x2000,
+        class: 3,
+        flags: flag::PACKED,
+        crc: 1,
+        ..Plain::NONE
+    };
+    let collective = Plain {
+        communicator: 1,
+        peer: 1,
+        world: 1,
+        bytes: 4096,
+        class: 2,
+        operator: 4,
+        ..Plain::NONE
+    };
+    let blocks = Blocks { bytes: 8, stride: 24 };
+    let chunk = Chunk {
+        offset: 0,
+        bytes: 16,
+        crc: 0x0bad_cafe,
+    };
+    let piece = |offset, bytes| Piece { offset, bytes };
+    let pieces = Pieces {
+        pieces: vec![piece(0, 8), piece(-24, 4)],
+        extent: 64,
+    };
+    vec![
+        Part {
+            blocks: Some(blocks),
+            chunks: vec![chunk],
+            ..Part::of_plain(Role::Send, &send)
+        },
+        Part::of_plain(Role::Posted, &posted),
+        Part::of_plain(Role::Completed, &completed),
+        Part {
+            pieces: Some(Box::new(pieces)),
+            ..Part::of_plain(Role::Received, &received)
+        },
+        Part::of_plain(Role::Collective, &collective),
+    ]
+}
+
+/// Files outlive the program that wrote them, and the version is what tells: another layout of a record needs another [`VERSION`].
+#[test]
+fn files_of_earlier_programs_are_read_and_written_alike() {
+    let words = words(1);
+    let mut stream = space(words, WhenFull::Stop).stream(1).unwrap();
+    let parts = parts_of_records();
+    assert!(stream.call(&call(2000, 5)));
+    assert!(parts.iter().all(|part| stream.part(part)));
+    let written = bytes(words);
+    let records: Vec<u8> = RECORDS.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let begin = HEADER_BYTES + segment::RECORDS * 8;
+    let mut earlier = written.clone();
+    earlier[begin..begin + records.len()].copy_from_slice(&records);
+    let event = &read(&earlier).unwrap().threads[0][0];
+    assert_eq!((event.parts.as_slice(), event.lost_parts), (parts.as_slice(), 0));
+    let found: Vec<u64> = written[begin..begin + records.len()]
+        .chunks(8)
+        .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
+        .collect();
+    assert_eq!(found, RECORDS);
 }
 
 #[test]
@@ -178,7 +345,7 @@ fn a_call_and_its_only_part_come_together() {
         assert!(stream.call(&call(1, 1)) && stream.part(&part) && stream.call(&call(2, 0)));
         let together = words(1);
         let mut stream = space(together, WhenFull::Stop).stream(1).unwrap();
-        assert!(stream.call_with(&call(1, 1), part.role, &part.plain()) && stream.call(&call(2, 0)));
+        assert!(stream.call_with(&call(1, 1), part.role, &part.plain) && stream.call(&call(2, 0)));
         assert_eq!(bytes(apart), bytes(together), "{part:?}");
         let mut torn = bytes(together);
         let first_word = HEADER_BYTES + segment::RECORDS * 8;
@@ -193,7 +360,7 @@ fn a_call_is_not_parted_from_its_only_part() {
     let words = words(2);
     let space = space(words, WhenFull::Stop);
     let mut stream = space.stream(1).unwrap();
-    let (one, part) = (call(1, 1), send(1).plain());
+    let (one, part) = (call(1, 1), send(1).plain);
     let mut written = 0;
     while stream.call_with(&one, Role::Send, &part) {
         written += 1;
@@ -248,7 +415,7 @@ fn mistakes_are_named_with_their_places() {
         change(&mut bytes);
         assert_eq!(read(&bytes).unwrap_err().to_string(), expected);
     }
-    assert_eq!(send(1).world, peer::UNKNOWN);
+    assert_eq!(send(1).plain.world, peer::UNKNOWN);
 }
 
 proptest! {

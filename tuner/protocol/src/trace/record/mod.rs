@@ -9,15 +9,17 @@ mod names;
 mod part;
 mod plain;
 mod role;
+mod values;
 mod words;
 
 pub use call::{CALL_WORDS, Call};
 pub use definition::Definition;
 pub use names::{CLASSES, OPERATORS, class_name, operator_name};
-pub(super) use part::form;
-pub use part::{ANY_TAG, Blocks, Part, Piece, Pieces, flag, peer};
+pub use part::{Blocks, Part, Piece, Pieces};
 pub use plain::Plain;
 pub use role::Role;
+pub(super) use values::form;
+pub use values::{ANY_TAG, flag, peer};
 pub use words::PAYLOAD_WORDS;
 pub(super) use words::set;
 

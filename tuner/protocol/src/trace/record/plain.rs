@@ -1,31 +1,43 @@
-//! The part of a call as most are: numbers alone, which a writer keeps in registers on their way into the file.
+//! The numbers of a part, which most parts have alone. A writer keeps them in registers on their way into the file.
 
 use std::sync::atomic::AtomicU64;
 
 use super::super::digest::{Digest, PREFIX_BYTES};
-use super::part::{flag, peer};
-use super::words::{PART_WORDS, PREFIX_WORDS, pair, set};
+use super::values::{flag, peer};
+use super::words::{PART_WORDS, PREFIX_WORDS, halves, pair, set};
 use super::{First, Role, kind};
 
 /// Words of a part without payload, but for the first.
 const TOLD_WORDS: usize = PART_WORDS - 1;
 
-/// A part but for its role, its blocks, pieces and chunks. The fields are those of [`super::Part`].
+/// The numbers of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "`Part` describes them")]
 pub struct Plain {
+    /// Number of the communicator and 1; 0 for none.
     pub communicator: u32,
+    /// Number of the operation on this rank, in the order in which they began; 0 for what is no operation.
     pub operation: u64,
+    /// Other side: rank in the communicator, or one of [`peer`]; the root of a collective.
     pub peer: i32,
+    /// The same as rank in `MPI_COMM_WORLD`.
     pub world: i32,
+    /// Tag, or [`super::ANY_TAG`].
     pub tag: i32,
+    /// Bytes of an element of the datatype.
     pub element_bytes: u32,
+    /// Bytes of the message; of a posted receive those of its buffer; of a collective its volume.
     pub bytes: u64,
+    /// Address of the buffer; of elements in blocks or pieces that of the first one.
     pub address: u64,
+    /// Class of the datatype, as [`super::class_name`] has it.
     pub class: u8,
+    /// Operator of a reduction, as [`super::operator_name`] has it.
     pub operator: u8,
+    /// Bits of [`flag`].
     pub flags: u8,
+    /// CRC-32 of what is hashed.
     pub crc: u32,
+    /// First bytes of the payload.
     pub prefix: [u8; PREFIX_BYTES],
 }
 
@@ -98,5 +110,38 @@ impl Plain {
             set(places, &[self.operation]);
         }
         (first.bits(), behind)
+    }
+
+    /// The numbers, the form of the elements, and the words behind those of the numbers, from all words but the first of a part with this role;
+    /// `None` if they are too few.
+    pub(super) fn of(role: Role, communicator: u32, words: &[u64]) -> Option<(Plain, u8, &[u64])> {
+        let mut plain = Plain {
+            communicator,
+            ..Plain::NONE
+        };
+        let mut form = 0;
+        let (operation, mut rest) = words.split_first()?;
+        plain.operation = *operation;
+        if !role.is_short() {
+            let (told, behind) = rest.split_first_chunk::<{ TOLD_WORDS - 1 }>()?;
+            let [peers, tag, bytes, address, small] = *told;
+            let (peer, world) = halves(peers);
+            (plain.peer, plain.world) = (peer.cast_signed(), world.cast_signed());
+            let (tag, element_bytes) = halves(tag);
+            (plain.tag, plain.element_bytes) = (tag.cast_signed(), element_bytes);
+            (plain.bytes, plain.address) = (bytes, address);
+            let (small, crc) = halves(small);
+            [plain.class, plain.operator, plain.flags, form] = small.to_le_bytes();
+            plain.crc = crc;
+            rest = behind;
+        }
+        if role.has_payload() {
+            let (prefix, behind) = rest.split_first_chunk::<PREFIX_WORDS>()?;
+            for (to, from) in plain.prefix.chunks_mut(8).zip(prefix) {
+                to.copy_from_slice(&from.to_le_bytes());
+            }
+            rest = behind;
+        }
+        Some((plain, form, rest))
     }
 }

@@ -25,20 +25,21 @@ fn words_of(part: &Part) -> Vec<u64> {
 fn parts_come_back() {
     for role in Role::ALL {
         let mut part = Part::new(role);
-        part.communicator = 3;
-        part.operation = u64::MAX;
+        let plain = &mut part.plain;
+        plain.communicator = 3;
+        plain.operation = u64::MAX;
         if !role.is_short() {
-            part.peer = peer::ANY;
-            part.world = 77;
-            part.tag = -1;
-            part.element_bytes = 8;
-            part.bytes = 1 << 40;
-            part.address = 0x7fff_0000_1234;
-            (part.class, part.operator, part.flags) = (7, 13, 255);
-            part.crc = 0xdead_beef;
+            plain.peer = peer::ANY;
+            plain.world = 77;
+            plain.tag = -1;
+            plain.element_bytes = 8;
+            plain.bytes = 1 << 40;
+            plain.address = 0x7fff_0000_1234;
+            (plain.class, plain.operator, plain.flags) = (7, 13, 255);
+            plain.crc = 0xdead_beef;
         }
         if role.has_payload() {
-            part.prefix = *b"0123456789abcdef";
+            plain.prefix = *b"0123456789abcdef";
             part.chunks = vec![
                 Chunk {
                     offset: 5,

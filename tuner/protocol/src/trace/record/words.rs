@@ -17,6 +17,11 @@ pub(super) fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
+/// The two halves of a word, the lower one first.
+pub(super) fn halves(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
+}
+
 /// Stores words in places, little-endian.
 #[inline]
 pub(in crate::trace) fn set(places: &[AtomicU64], words: &[u64]) {

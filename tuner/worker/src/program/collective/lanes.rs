@@ -68,84 +68,25 @@ impl Compiler<'_> {
             return Err(self.unfit(term, Unfit::PlainOnLanes));
         }
         let (parts, ranks) = (self.groups.by_lane.len(), self.groups.by_lane[0].len());
-        let (n_bytes, p_ranks) = (self.problem.n_bytes, self.problem.p_ranks);
-        let (part, _) = self.groups.place_of(self.problem.rank);
-        let (root_part, root_number) = self.groups.place_of(self.problem.root);
-        let (share, block) = (n_bytes / ranks, n_bytes / p_ranks);
         let is_whole = !on_lane || function == Collective::Alltoall;
-        let q_ranks = if on_lane { parts } else { ranks };
-        self.check_size(term, q_ranks, if is_whole { n_bytes } else { share })?;
+        let (n_bytes, q_ranks) = (self.problem.n_bytes, if on_lane { parts } else { ranks });
+        self.check_size(term, q_ranks, if is_whole { n_bytes } else { n_bytes / ranks })?;
 
-        let wanted = Self::shapes(self.target()).map(|(_, wanted)| wanted);
-        let wants_blocks = wanted == Some(Shape::Blocks);
-        let is_final = is_last && matches!(held, Held::Everyone(shape) if wanted == Some(shape));
-        let at_root_part = part == root_part;
-        let root = if on_lane { root_part } else { root_number };
-        let nowhere = std::ptr::null_mut();
-        let mut by_lanes = data.by_lanes;
-        let between = match (on_lane, function) {
-            // Only the root's part has what is shared out, or wants what is collected.
-            (false, Collective::Scatter | Collective::Gather) if !at_root_part => None,
-            (false, Collective::Scatter) => {
-                let send = if self.is_root() {
-                    self.for_lanes(data.at, wants_blocks)?
-                } else {
-                    nowhere
-                };
-                Some((send, self.scratch(share)?, share))
-            }
-            (false, Collective::ReduceScatterBlock) => {
-                Some((self.for_lanes(data.at, wants_blocks)?, self.scratch(share)?, share))
-            }
-            (false, Collective::Alltoall) => Some((self.for_lanes(data.at, true)?, self.scratch(n_bytes)?, share)),
-            (false, Collective::Gather) if !self.is_root() => Some((data.at, nowhere, share)),
-            (false, _) => {
-                let is_moved = data.by_lanes && self.lane_order().is_some();
-                Some((data.at, self.destination(n_bytes, is_final && !is_moved)?, share))
-            }
-            (true, Collective::Bcast) => {
-                let at = if at_root_part { data.at } else { self.scratch(share)? };
-                Some((at, at, share))
-            }
-            (true, Collective::Allreduce) => Some((data.at, self.scratch(share)?, share)),
-            (true, Collective::Reduce | Collective::Gather) => {
-                let recv = if at_root_part { self.scratch(share)? } else { nowhere };
-                let bytes = if function == Collective::Gather { block } else { share };
-                Some((data.at, recv, bytes))
-            }
-            (true, Collective::Allgather) => Some((data.at, self.scratch(share)?, block)),
-            (true, Collective::Alltoall) => {
-                let is_moved = self.part_order().is_some();
-                let send = self.for_parts(data.at)?;
-                Some((send, self.destination(n_bytes, is_final && !is_moved)?, n_bytes / parts))
-            }
-            (true, _) => {
-                let send = if at_root_part || function != Collective::Scatter {
-                    data.at
-                } else {
-                    nowhere
-                };
-                Some((send, self.destination(block, is_final)?, block))
-            }
+        let is_final = is_last && matches!(held, Held::Everyone(shape) if self.wanted() == Some(shape));
+        let between = if on_lane {
+            Some(self.between_on_lane(function, &data, is_final)?)
+        } else {
+            self.between_on_part(function, &data, is_final)?
         };
-        match (on_lane, function) {
-            (false, Collective::Scatter | Collective::ReduceScatterBlock) => by_lanes = wants_blocks,
-            (true, Collective::Allgather | Collective::Gather) => by_lanes = true,
-            _ => {}
-        }
-        data.at = nowhere;
-        if let Some((send, recv, bytes)) = between {
-            self.call_on(
-                term,
-                function,
-                &Between {
-                    send,
-                    recv,
-                    bytes,
-                    root,
-                },
-            )?;
-            data.at = recv;
+        let by_lanes = match (on_lane, function) {
+            (false, Collective::Scatter | Collective::ReduceScatterBlock) => self.wanted() == Some(Shape::Blocks),
+            (true, Collective::Allgather | Collective::Gather) => true,
+            _ => data.by_lanes,
+        };
+        data.at = std::ptr::null_mut();
+        if let Some(between) = between {
+            self.call_on(term, function, &between)?;
+            data.at = between.recv;
         }
         let order = match held {
             Held::Everyone(Shape::Everywhere | Shape::AtRoot) if by_lanes => self.lane_order(),
@@ -159,6 +100,97 @@ impl Compiler<'_> {
         data.uncombined &= !matches!(held, Held::Everyone(_) | Held::SharesInParts | Held::SharesAtRootPart);
         data.held = held;
         Ok(Some(data))
+    }
+
+    /// Shape of the data that the composition has to leave.
+    fn wanted(&self) -> Option<Shape> {
+        Self::shapes(self.target()).map(|(_, wanted)| wanted)
+    }
+
+    /// Bytes of a share of the volume, one for each rank of a part.
+    fn share(&self) -> usize {
+        self.problem.n_bytes / self.groups.by_lane[0].len()
+    }
+
+    /// Buffers of a call on parts; none where this rank's part takes no part in it.
+    fn between_on_part(
+        &mut self,
+        function: Collective,
+        data: &Data,
+        is_final: bool,
+    ) -> Result<Option<Between>, Reason> {
+        let (part, _) = self.groups.place_of(self.problem.rank);
+        let (root_part, root) = self.groups.place_of(self.problem.root);
+        let (n_bytes, bytes) = (self.problem.n_bytes, self.share());
+        let wants_blocks = self.wanted() == Some(Shape::Blocks);
+        let nowhere = std::ptr::null_mut();
+        let (send, recv) = match function {
+            // Only the root's part has what is shared out, or wants what is collected.
+            Collective::Scatter | Collective::Gather if part != root_part => return Ok(None),
+            Collective::Scatter => {
+                let send = if self.is_root() {
+                    self.for_lanes(data.at, wants_blocks)?
+                } else {
+                    nowhere
+                };
+                (send, self.scratch(bytes)?)
+            }
+            Collective::ReduceScatterBlock => (self.for_lanes(data.at, wants_blocks)?, self.scratch(bytes)?),
+            Collective::Alltoall => (self.for_lanes(data.at, true)?, self.scratch(n_bytes)?),
+            Collective::Gather if !self.is_root() => (data.at, nowhere),
+            _ => {
+                let is_moved = data.by_lanes && self.lane_order().is_some();
+                (data.at, self.destination(n_bytes, is_final && !is_moved)?)
+            }
+        };
+        Ok(Some(Between {
+            send,
+            recv,
+            bytes,
+            root,
+        }))
+    }
+
+    /// Buffers of a call on lanes.
+    fn between_on_lane(&mut self, function: Collective, data: &Data, is_final: bool) -> Result<Between, Reason> {
+        let (part, _) = self.groups.place_of(self.problem.rank);
+        let (root, _) = self.groups.place_of(self.problem.root);
+        let at_root_part = part == root;
+        let (share, block) = (self.share(), self.problem.n_bytes / self.problem.p_ranks);
+        let nowhere = std::ptr::null_mut();
+        let (send, recv, bytes) = match function {
+            Collective::Bcast => {
+                let at = if at_root_part { data.at } else { self.scratch(share)? };
+                (at, at, share)
+            }
+            Collective::Allreduce => (data.at, self.scratch(share)?, share),
+            Collective::Reduce | Collective::Gather => {
+                let recv = if at_root_part { self.scratch(share)? } else { nowhere };
+                let bytes = if function == Collective::Gather { block } else { share };
+                (data.at, recv, bytes)
+            }
+            Collective::Allgather => (data.at, self.scratch(share)?, block),
+            Collective::Alltoall => {
+                let is_moved = self.part_order().is_some();
+                let (n_bytes, parts) = (self.problem.n_bytes, self.groups.by_lane.len());
+                let send = self.for_parts(data.at)?;
+                (send, self.destination(n_bytes, is_final && !is_moved)?, n_bytes / parts)
+            }
+            _ => {
+                let send = if at_root_part || function != Collective::Scatter {
+                    data.at
+                } else {
+                    nowhere
+                };
+                (send, self.destination(block, is_final)?, block)
+            }
+        };
+        Ok(Between {
+            send,
+            recv,
+            bytes,
+            root,
+        })
     }
 
     /// The call, on elements where they are whole, else on bytes.

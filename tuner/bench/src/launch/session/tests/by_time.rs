@@ -1,9 +1,15 @@
-//! Jobs that have to end before everything is answered.
+//! Jobs that have to end before everything is answered. Where time runs out, it is that of a scripted clock.
 
+use std::rc::Rc;
 use std::time::Duration;
 
+use kilter_protocol::plan::{Header, Item};
+
 use super::*;
+use crate::launch::bench::Bench as _;
+use crate::launch::command::CommandSpec;
 use crate::launch::files;
+use crate::launch::scripted::{Ends, Launched, Noise, Play, Played, RowEnds, Script, Scripted};
 use crate::launch::stand_in::gate;
 use crate::launch::watch::Watch;
 
@@ -12,11 +18,55 @@ const NAMES: [&str; 8] = ["b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
 /// Far more than a job takes on a busy machine.
 const AMPLE: Duration = Duration::from_secs(600);
 
-/// A session whose jobs are told to end after `time`, and have as long as `to_finish` then.
-fn session<'r>(site: &Site, run: &'r Run, behaviour: &str, [time, to_finish]: [Duration; 2]) -> Session<'r> {
+/// Time from the launch until a job is told to end: that of some blocks of [`block`]'s size by [`ByBytes`].
+const TIME: Duration = Duration::from_secs(1);
+
+/// A script in which a repetition takes a microsecond for each byte.
+#[derive(Debug)]
+struct ByBytes;
+
+impl Script for ByBytes {
+    fn launch(&self, _command: &CommandSpec, _header: &Header) -> Launched {
+        Launched::Runs {
+            start: Box::default(),
+            play: Box::new(ByBytes),
+        }
+    }
+
+    fn verified(&self, _row: &str) -> RowEnds {
+        RowEnds::Missing
+    }
+}
+
+impl Play for ByBytes {
+    fn item(&self, item: &Item) -> Played {
+        Played {
+            ends: Ends::Takes(item.bytes as f64 * 1e-6),
+            dropin: vec!["items".to_owned()],
+            ..Played::default()
+        }
+    }
+}
+
+/// The blocks of these names, of which one takes longer: as many seconds for each repetition of an item.
+fn blocks_with_a_long_one(names: &[&str], long: &str, seconds: u64) -> Vec<Block> {
+    let mut all = blocks(names);
+    for block in all.iter_mut().filter(|block| block.id == long) {
+        block.items.iter_mut().for_each(|item| item.bytes = seconds * 1_000_000);
+    }
+    all
+}
+
+/// A job that is told to end at this time, and has as long as `to_finish` then.
+fn timed(behaviour: &str, ends_by: Instant, to_finish: Duration) -> JobSpec {
     let mut spec = spec("key", behaviour);
-    spec.ends_by = Some(Instant::now() + time);
+    spec.ends_by = Some(ends_by);
     spec.limits.finish_seconds = to_finish.as_secs_f64();
+    spec
+}
+
+/// A session with this job.
+fn session<'r>(site: &Site, run: &'r Run, spec: JobSpec) -> Session<'r> {
     Session::new(run, Path::new("worker"), site.directory.path(), spec).interrupted_by(quiet())
 }
 
@@ -30,27 +80,30 @@ fn a_job_whose_time_is_over_ends_in_order_and_what_came_is_kept() {
     let site = Site::new();
     let run = site.run();
     let watch = Watch::default();
+    let bench = Scripted::new(Rc::new(ByBytes), Noise::none());
+    let spec = timed("scripted", bench.clock().now() + TIME, AMPLE);
+    let mut session = session(&site, &run, spec).on(&bench).watched_by(&watch);
     // Told in its third block, it completes that one.
     let answered = 3;
-    let mut session = session(&site, &run, "awaits-the-stop b3 left", [Duration::ZERO, AMPLE]).watched_by(&watch);
-    let outcomes = session.measure_all(&blocks(&NAMES), &mut |_| ()).unwrap();
-    let mut kept = NAMES.map(expected);
-    kept[answered..].fill(BlockOutcome::default());
-    assert_eq!(outcomes, kept);
+    let asked = blocks_with_a_long_one(&NAMES, "b3", 2);
+    let outcomes = session.measure_all(&asked, &mut |_| ()).unwrap();
+    for (number, outcome) in outcomes.iter().enumerate() {
+        assert_eq!(*outcome != BlockOutcome::default(), number < answered, "{number}");
+    }
     assert!(session.is_out_of_time());
     assert!(is_told(&site));
     // Further questions start no job.
     assert_eq!(session.measure(&block("b9")).unwrap(), BlockOutcome::default());
-    assert_eq!(session.finish().unwrap().dropin_calls["blocks"], answered as u64);
+    assert_eq!(session.finish().unwrap().dropin_calls["items"], 2 * answered as u64);
     assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["ended"]);
-    site.nobody_is_left();
     let told = watch.news();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].unanswered, NAMES.len() - answered);
     // A later command asks only for what is missing.
     let mut later = site.session(&run, "good");
-    let all = later.measure_all(&blocks(&NAMES), &mut |_| ()).unwrap();
-    assert_eq!(all, NAMES.map(expected));
+    let all = later.measure_all(&asked, &mut |_| ()).unwrap();
+    assert_eq!(all[..answered], outcomes[..answered]);
+    assert_eq!(all[answered..], NAMES.map(expected)[answered..]);
     assert_eq!(site.asked(2), NAMES[answered..]);
 }
 
@@ -58,25 +111,26 @@ fn a_job_whose_time_is_over_ends_in_order_and_what_came_is_kept() {
 fn a_block_that_goes_on_and_on_is_not_waited_for_and_is_no_failure() {
     let site = Site::new();
     let run = site.run();
-    // The first block is answered in that time.
+    let bench = Scripted::new(Rc::new(ByBytes), Noise::none());
+    let clock = bench.clock();
     let to_finish = Duration::from_secs(2);
-    let mut session = session(&site, &run, "waits b2 left", [Duration::ZERO, to_finish]);
-    let outcomes = session.measure_all(&blocks(&["b1", "b2", "b3"]), &mut |_| ()).unwrap();
-    assert_eq!(
-        outcomes,
-        [expected("b1"), BlockOutcome::default(), BlockOutcome::default()]
-    );
+    let spec = timed("scripted", clock.now() + TIME, to_finish);
+    let mut session = session(&site, &run, spec).on(&bench);
+    let asked = blocks_with_a_long_one(&["b1", "b2", "b3"], "b2", 3600);
+    let outcomes = session.measure_all(&asked, &mut |_| ()).unwrap();
+    assert_ne!(outcomes[0], BlockOutcome::default());
+    assert_eq!(outcomes[1..], [BlockOutcome::default(), BlockOutcome::default()]);
     session.finish().unwrap();
+    assert_eq!(clock.elapsed().as_secs(), (TIME + to_finish).as_secs());
     assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["ended by time"]);
     assert_eq!(run.failures().unwrap(), []);
-    site.nobody_is_left();
 }
 
 #[test]
 fn a_job_that_ends_in_time_is_left_alone() {
     let site = Site::new();
     let run = site.run();
-    let mut session = session(&site, &run, "waits b2 left", [AMPLE; 2]);
+    let mut session = session(&site, &run, timed("waits b2 left", Instant::now() + AMPLE, AMPLE));
     // The job goes on once the session has looked at it.
     let mut open = |_: &str| std::fs::write(gate(site.directory.path()), "").unwrap();
     let outcomes = session.measure_all(&blocks(&NAMES), &mut open).unwrap();

@@ -1,14 +1,23 @@
 //! Interrupts, and real signals to a tuner in a process of its own.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
 
+use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 
 use super::*;
 use crate::launch::process::become_subreaper;
-use crate::launch::stand_in::gate;
+use crate::launch::stand_in::{gate, waiting};
+
+/// Milliseconds for which a test waits for an event that must come.
+const PATIENCE_MS: u16 = 60_000;
 
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
@@ -59,8 +68,31 @@ fn tuner_process() {
     std::process::exit(status.into());
 }
 
+/// The reading end of the pipe of a worker that waits.
+struct Waiting(File);
+
+impl Waiting {
+    fn listen(site: &Site) -> Waiting {
+        let path = waiting(site.directory.path());
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        let pipe = File::options()
+            .read(true)
+            .custom_flags(OFlag::O_NONBLOCK.bits())
+            .open(path);
+        Waiting(pipe.unwrap())
+    }
+
+    /// True once the worker waits, false once it has gone.
+    fn is_there(&mut self, else_what: &str) -> bool {
+        let mut pipe = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        assert_eq!(poll(&mut pipe, PATIENCE_MS), Ok(1), "not in time: {else_what}");
+        self.0.read(&mut [0]).unwrap() > 0
+    }
+}
+
 /// Starts the tuner and returns when its worker is in the second block.
-fn tuner_in_second_block(site: &Site) -> Child {
+fn tuner_in_second_block(site: &Site) -> (Child, Waiting) {
+    let mut worker = Waiting::listen(site);
     let child = Command::new(std::env::current_exe().unwrap())
         .args([
             "launch::session::tests::signals::tuner_process",
@@ -71,31 +103,18 @@ fn tuner_in_second_block(site: &Site) -> Child {
         .env("KILTER_TEST_TUNER", site.directory.path())
         .spawn()
         .unwrap();
-    let report = site.directory.path().join("run1-key-1.report.jsonl");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !std::fs::read_to_string(&report).is_ok_and(|text| text.contains("\"heartbeat\"")) {
-        assert!(Instant::now() < deadline, "the job did not get to its second block");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child
+    assert!(worker.is_there("the job did not get to its second block"));
+    (child, worker)
 }
 
 #[test]
 fn sigkill_of_the_tuner_ends_its_job_and_loses_nothing() {
     let site = Site::new();
-    let mut tuner = tuner_in_second_block(&site);
+    let (mut tuner, mut worker) = tuner_in_second_block(&site);
     tuner.kill().unwrap();
     tuner.wait().unwrap();
     // Its job gets SIGTERM from the system, with nobody there to send it.
-    let mut family = Family::new(
-        None,
-        format!("{TAG_VARIABLE}={}", site.sql::<String>("SELECT tag FROM launches")[0]),
-    );
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !family.members().iter().all(|entry| entry.zombie) {
-        assert!(Instant::now() < deadline, "the job outlives the tuner");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    assert!(!worker.is_there("the job outlives the tuner"));
     std::fs::write(gate(site.directory.path()), "").unwrap();
     let run = site.run();
     assert!(run.resumed);
@@ -117,7 +136,7 @@ fn sigkill_of_the_tuner_ends_its_job_and_loses_nothing() {
 fn ctrl_c_and_sigterm_end_the_job_and_set_the_exit_status() {
     for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let site = Site::new();
-        let mut tuner = tuner_in_second_block(&site);
+        let (mut tuner, _worker) = tuner_in_second_block(&site);
         kill(Pid::from_raw(tuner.id().cast_signed()), signal).unwrap();
         assert_eq!(tuner.wait().unwrap().code(), Some(status));
         assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["interrupted"]);

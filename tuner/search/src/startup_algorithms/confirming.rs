@@ -1,0 +1,158 @@
+//! Confirmation of choices: as the values that would be deployed, in launches in turn with the library's own choice.
+
+use kilter_algorithms::Collective;
+use kilter_model::config::library::Algorithms;
+use kilter_model::deployment::{Assignment, Selection};
+use kilter_stats::sample::Sample;
+
+use super::composition::Composition;
+use super::{Picks, chosen_targets};
+use crate::choose::{Measured, choose};
+use crate::findings::{Evidence, Findings};
+use crate::shared_launches::each_once;
+use crate::target::Target;
+use crate::trials::{Samples, Trials, damaged, gains};
+
+/// Times of the finalists and of the library's own choice.
+pub(super) struct Confirmed {
+    /// The choices of each configuration but the first.
+    places: Vec<Picks>,
+    /// Settings of the launches; the first are none.
+    configurations: Vec<Vec<Assignment>>,
+    /// Times under each configuration.
+    samples: Vec<Samples>,
+}
+
+impl Confirmed {
+    pub(super) fn measure(
+        launches: &mut Trials<'_, '_>,
+        composition: &Composition<'_>,
+        places: Vec<Picks>,
+    ) -> anyhow::Result<Confirmed> {
+        let mut configurations = vec![Vec::new()];
+        configurations.extend(places.iter().map(|picks| composition.in_launch(picks)));
+        let samples = launches.in_turn("confirm algorithms that are chosen at the start", &configurations)?;
+        Ok(Confirmed {
+            places,
+            configurations,
+            samples,
+        })
+    }
+
+    /// Chooses for each target, and enters what competed.
+    pub(super) fn choose(&self, launches: &Trials<'_, '_>, findings: &mut Findings) -> Picks {
+        let parts = launches.parts;
+        let rule = parts.jobs.site.rule(parts.facts.noise_seconds());
+        let library = &parts.jobs.site.library;
+        let mut chosen = Picks::new();
+        for target in launches.targets {
+            let Some((row, _)) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
+                continue;
+            };
+            let bounds: Vec<Sample> = target
+                .bounds
+                .iter()
+                .filter_map(|bound| self.samples[0].get(bound).cloned())
+                .collect();
+            let choice = choose(target, &self.candidates(target, row), &bounds, &rule);
+            if let Some(number) = choice.chosen.as_ref().and_then(number) {
+                chosen.insert((row.collective, target.bytes()), number);
+            }
+            let competitors = choice.contest.candidates.into_iter().filter(|one| one.kind.is_some());
+            let evidence = Evidence {
+                launch_wide: competitors.collect(),
+                ..Evidence::default()
+            };
+            findings.evidence.insert(target.name(), evidence);
+        }
+        chosen
+    }
+
+    /// The library's own choice for a target, and those of configurations that make another one and slow nothing of the collective.
+    fn candidates(&self, target: &Target, row: &Algorithms) -> Vec<Measured> {
+        let sample = |times: &Samples| times.get(&target.left).cloned();
+        let mut candidates: Vec<Measured> = sample(&self.samples[0])
+            .map(|medians| Measured {
+                selection: None,
+                medians,
+            })
+            .into_iter()
+            .collect();
+        let configurations = self.configurations[1..].iter().zip(&self.samples[1..]);
+        for (picks, (configuration, times)) in self.places.iter().zip(configurations) {
+            let collective = row.collective;
+            let (Some(choice), Some(medians)) = (picks.get(&(collective, target.bytes())), sample(times)) else {
+                continue;
+            };
+            let in_force = configuration.iter().any(|assignment| assignment.name == row.parameter);
+            let slows = damaged(&self.samples[0], times).any(|subject| subject.collective() == Some(collective));
+            if in_force && !slows {
+                candidates.push(Measured {
+                    selection: Some(selection(row, *choice)),
+                    medians,
+                });
+            }
+        }
+        candidates
+    }
+
+    /// The values that make the choices hold, one for each collective. Values of which no configuration had all are confirmed once more, and those
+    /// that keep their promise are accepted.
+    pub(super) fn accept(
+        &self,
+        launches: &mut Trials<'_, '_>,
+        composition: &Composition<'_>,
+        chosen: &Picks,
+        findings: &mut Findings,
+    ) -> anyhow::Result<Vec<Vec<Assignment>>> {
+        let mut accepted = composition.of(chosen);
+        let all = each_once(accepted.iter().flatten().cloned());
+        if let Some(index) = self.configurations.iter().skip(1).position(|one| *one == all) {
+            findings.gains = gains(&self.samples[0], &self.samples[index + 1]);
+        } else if !all.is_empty() {
+            // The deployed change was put together of several, and elsewhere it chooses what none of them had there.
+            let samples = launches.in_turn(
+                "confirm combinations of algorithms that are chosen at the start",
+                &[Vec::new(), all],
+            )?;
+            let confirmed = accepted.len();
+            let library = &launches.parts.jobs.site.library;
+            accepted.retain(|own| {
+                let collective = own.first().and_then(|first| library.chosen_by(&first.name));
+                keeps_its_promise(collective, launches.targets, chosen, &samples)
+            });
+            if let ([without, with], true) = (samples.as_slice(), accepted.len() == confirmed) {
+                findings.gains = gains(without, with);
+            }
+        }
+        Ok(accepted)
+    }
+}
+
+/// True if a collective's value makes its targets faster and slows nothing of the collective. The second samples come from launches with it, in
+/// turn with the launches without it of the first.
+pub(super) fn keeps_its_promise(
+    collective: Option<Collective>,
+    targets: &[Target],
+    chosen: &Picks,
+    samples: &[Samples],
+) -> bool {
+    let [without, with] = samples else { return false };
+    let is_faster = |target: &Target| {
+        let pair = without.get(&target.left).zip(with.get(&target.left));
+        pair.is_some_and(|(before, after)| after.median() < before.median())
+    };
+    let slows = damaged(without, with).any(|subject| subject.collective() == collective);
+    chosen_targets(targets, chosen, collective).all(is_faster) && !slows
+}
+
+fn selection(row: &Algorithms, choice: u64) -> Selection {
+    Selection::Settings(vec![(row.parameter.clone(), choice.to_string())])
+}
+
+fn number(selection: &Selection) -> Option<u64> {
+    match selection {
+        Selection::Settings(settings) => settings.first()?.1.parse().ok(),
+        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
+    }
+}

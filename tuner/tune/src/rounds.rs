@@ -1,0 +1,198 @@
+//! The rounds of the loop, with the first verification before them and the end behind them.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use kilter_algorithms::Collective;
+use kilter_emit as emit;
+use kilter_model::change::Change;
+use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::ledger::{Ledger, Proposal};
+use kilter_model::options::TuneOptions;
+use kilter_model::setup::Setup;
+use kilter_overlap::tuning::Goals;
+use kilter_search::context::{Context, LaunchSearch};
+use kilter_search::target::{Target, ask_for, dearest_first, targets};
+use kilter_search::verification::{Allowance, Medians, Verification, verify};
+use kilter_search::{pricing, reproducibility};
+
+use super::deploying::{Deploying, deploy_and_verify, prove_overlap};
+use super::{FIRST, FIRST_SHARE, NEXT_PROOF, PROOF, SEARCH, Tuned, searching, taking_back};
+
+/// The loop under way.
+pub(super) struct Rounds<'c, 'a> {
+    context: &'c Context<'a>,
+    options: &'c TuneOptions,
+    ledger: Ledger,
+    tuned: Tuned,
+}
+
+impl<'c, 'a> Rounds<'c, 'a> {
+    /// Verifies the untouched library, and learns what all searches need.
+    pub(super) fn begin(context: &'c Context<'a>, options: &'c TuneOptions) -> anyhow::Result<Rounds<'c, 'a>> {
+        let (jobs, plan, facts) = (&context.jobs, &context.plan, &context.facts);
+        let budget = &jobs.budget;
+        let seconds = FIRST_SHARE * budget.total_seconds();
+        let allowed = Allowance {
+            seconds,
+            goes_on: options.targets.is_empty() && options.contests.is_empty(),
+        };
+        let first = || verify(jobs, plan, facts, "before", &Setup::default(), allowed);
+        let before = budget.phase(FIRST, seconds, first)?;
+        context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());
+        let goals = budget.phase(SEARCH, budget.search_seconds(), || {
+            facts.set_prices(pricing::measure(jobs, "prices", &Setup::default())?);
+            reproducibility::learn(jobs, plan)?;
+            Goals::begin(jobs, facts, &options.targets, options.model)
+        })?;
+        Ok(Rounds {
+            context,
+            options,
+            ledger: Ledger::default(),
+            tuned: Tuned {
+                after: None,
+                untouched: Medians::new(),
+                deployment: Deployment::default(),
+                ledger: Ledger::default(),
+                emitted: None,
+                contests: Vec::new(),
+                tried: Vec::new(),
+                goals,
+                arrivals: Vec::new(),
+                before,
+            },
+        })
+    }
+
+    /// Searches, deploys and proves. Breaks off where nothing is left to do, or no time to do it.
+    pub(super) fn run(&mut self, round: usize) -> anyhow::Result<ControlFlow<()>> {
+        let (jobs, progress) = (&self.context.jobs, &self.context.progress);
+        let budget = &jobs.budget;
+        let current = self.tuned.current();
+        let (targets, violated) = self.targets(round, &current);
+        if targets.is_empty() && !self.tuned.goals.are_missed() {
+            return Ok(ControlFlow::Break(()));
+        }
+        // A job that has not the seconds to start measures nothing, and has its grace all the same.
+        let is_over = budget.left_seconds() < jobs.launch_seconds();
+        if is_over || round > 1 && budget.search_exhausted(0.0) {
+            progress.warn("the budget ended while violations were left to fix; raise --budget");
+            return Ok(ControlFlow::Break(()));
+        }
+        if violated > 0 {
+            progress.note(&format!("round {round}: {violated} violated cell group(s) to fix"));
+        }
+        self.search(round, &current, &targets)?;
+        if self.ledger.deployment() == *self.ledger.verified() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.prove(round)?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The targets of a round, and how many of them are violated; the others were asked for.
+    fn targets(&mut self, round: usize, current: &Verification) -> (Vec<Target>, usize) {
+        let (site, plan) = (&self.context.site, &self.context.plan);
+        let mut targets = targets(current, &|judged| self.ledger.is_given_up(&judged.cell.name()));
+        if !plan.calls.is_empty() {
+            dearest_first(&mut targets, &|left| plan.calls_of(left));
+        }
+        searching::leave(&mut self.ledger, &self.context.progress, site.options, &mut targets);
+        let violated = targets.len();
+        if round == 1 {
+            let volume = |(collective, bytes): &(Collective, u64)| {
+                (*collective, site.options.place().volume(*collective, *bytes))
+            };
+            ask_for(&mut targets, self.options.contests.iter().map(volume));
+        }
+        (targets, violated)
+    }
+
+    /// Searches for the targets and for overlap, and enters what was chosen into the ledger.
+    fn search(&mut self, round: usize, current: &Verification, targets: &[Target]) -> anyhow::Result<()> {
+        let (context, options) = (self.context, self.options);
+        let (jobs, budget) = (&context.jobs, &context.jobs.budget);
+        let (ledger, tuned) = (&mut self.ledger, &mut self.tuned);
+        let launch = match &tuned.emitted {
+            Some(emitted) if !ledger.deployment().is_empty() => emit::staged(jobs, emitted)?,
+            _ => Setup::default(),
+        };
+        if !targets.is_empty() {
+            let (launch, contests) = (launch.clone(), &mut tuned.contests);
+            let search = || searching::search(ledger, context, options, round, launch, (current, targets), contests);
+            budget.phase(SEARCH, budget.search_seconds(), search)?;
+            taking_back::take_back_halves(ledger, &context.progress, &tuned.before);
+        }
+        if options.parameters && tuned.goals.are_missed() {
+            let search = || search_for_overlap(ledger, context.launch_search(), round, launch, &mut tuned.goals);
+            budget.phase(SEARCH, budget.search_seconds(), search)?;
+        }
+        Ok(())
+    }
+
+    /// Deploys what the ledger has into the staging directory, and verifies it there.
+    fn prove(&mut self, round: usize) -> anyhow::Result<()> {
+        let budget = &self.context.jobs.budget;
+        let (ledger, tuned) = (&mut self.ledger, &mut self.tuned);
+        let label = format!("after/{round}");
+        let allotted = kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
+        let begun = budget.spent_seconds();
+        let deploying = Deploying::of(self.context);
+        let proof = || deploy_and_verify(deploying, &label, ledger, tuned);
+        budget.last_phase(PROOF, allotted, proof)?;
+        let proof = || prove_overlap(deploying, &label, ledger, tuned);
+        budget.last_phase(PROOF, allotted, proof)?;
+        // The next one has more to prove.
+        budget.expect_proof(NEXT_PROOF * (budget.spent_seconds() - begun));
+        ledger.prove();
+        Ok(())
+    }
+
+    /// The result: what is in force, with what it does to overlap.
+    pub(super) fn end(self) -> anyhow::Result<Tuned> {
+        let Rounds {
+            context,
+            options,
+            ledger,
+            mut tuned,
+        } = self;
+        ledger.mark(&mut tuned.contests);
+        tuned.ledger = ledger;
+        if tuned.deployment.is_empty() {
+            tuned.after = None;
+            tuned.emitted = None;
+            tuned.arrivals.clear();
+            tuned.goals.nothing_deployed();
+        }
+        if options.online {
+            tuned.name_runners_up(context)?;
+        }
+        let jobs = &context.jobs;
+        let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(jobs, emitted));
+        tuned.goals.draw(jobs, staged.transpose()?.as_ref())?;
+        Ok(tuned)
+    }
+}
+
+/// Searches settings that bring targets for overlap nearer, beside the whole deployment, and enters the findings.
+fn search_for_overlap(
+    ledger: &mut Ledger,
+    parts: LaunchSearch<'_, '_>,
+    round: usize,
+    launch: Setup,
+    goals: &mut Goals,
+) -> anyhow::Result<()> {
+    let launch = launch.with(&ledger.deployment().assignments);
+    let label = format!("search/{round}");
+    let found = goals.search(parts, &label, &launch, &ledger.barred_settings())?;
+    for Assignment { name, value, .. } in &found {
+        parts.jobs.progress.note(&format!("chosen for overlap: {name}={value}"));
+    }
+    if !found.is_empty() {
+        ledger.deploy(Proposal {
+            change: Change::of_launch(found),
+            fixes: BTreeSet::new(),
+        });
+    }
+    Ok(())
+}
