@@ -71,7 +71,11 @@ impl Polls {
     /// Notes whether a call found nothing.
     #[inline(always)]
     pub(crate) fn note(&mut self, found_nothing: bool) {
-        self.vain = if found_nothing { self.vain.saturating_add(1) } else { self.vain / 2 };
+        self.vain = if found_nothing {
+            self.vain.saturating_add(1)
+        } else {
+            self.vain / 2
+        };
     }
 }
 
