@@ -247,7 +247,7 @@ fn a_database_of_version_1_is_migrated_with_nothing_lost() {
     let is_finished = |key: &str, block: &str| run.is_finished(key, block).unwrap();
     assert!(is_finished("before/0", "b1") && !is_finished("before/0", "a0") && !is_finished("after/0", "b1"));
     let block = run.finished_block("before/0", "b1").unwrap().unwrap();
-    // What was asked in one view does not keep the next one away, nor what is written behind it.
+    // A view that has ended keeps neither the next one away nor what is written behind it.
     drop(reading);
     drop(run.reading().unwrap());
     assert_eq!((block.launch, block.outcome.seconds, block.items.len()), (1, 0.25, 1));
