@@ -4,11 +4,12 @@ use kilter_mpi::constants;
 use kilter_protocol::functions::Function;
 
 use crate::amount::{amount, is_own_rank};
-use crate::call::Volume;
+use crate::call::{Call, Place, Volume};
 use crate::communicator::State;
 use crate::datatype;
 use crate::key::Key;
 use crate::number::Number;
+use crate::polls::Polled;
 use crate::samples::Sample;
 use crate::site;
 use crate::start::Counts;
@@ -82,14 +83,29 @@ pub(crate) unsafe fn count<N: Number>(
 #[inline(always)]
 pub(crate) unsafe fn count_untimed<N: Number>(
     counts: &Counts,
-    (function, state): (Function, Option<&State>),
-    site: usize,
-    call: &Volume<N>,
+    polled: &mut Polled,
+    (function, site): (Function, usize),
+    call: &Call<N>,
 ) -> bool {
     // SAFETY: by this function's contract.
-    let (amount, class) = unsafe { amount(state, call) };
+    let state = unsafe { call.place.state() };
+    // SAFETY: by this function's contract.
+    let (amount, class) = unsafe { amount(state, &call.volume) };
+    // A place is known by its number of requests, and calls on a communicator have none.
+    let is_on_none = matches!(call.place, Place::Nowhere);
+    if is_on_none && let Some(cell) = polled.cell(function, site, amount) {
+        counts.table.add_untimed(cell, amount);
+        return true;
+    }
     let key = Key::new(function, state.map(|state| state.id), amount, class, 0);
-    counts.table.add_untimed(key, site, amount)
+    let Some(cell) = counts.table.known(key, site) else {
+        return false;
+    };
+    if is_on_none {
+        *polled = Polled::at(function, site, amount, cell);
+    }
+    counts.table.add_untimed(cell, amount);
+    true
 }
 
 /// The rank from which a message was received or found; none for `MPI_PROC_NULL`.

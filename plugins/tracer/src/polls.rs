@@ -1,22 +1,22 @@
-//! Which calls that find nothing are timed.
+//! Polls: calls that may find nothing, of which few are timed.
 //!
 //! A program that polls calls MPI for as long as nothing comes: hpcc's `MPIRandomAccess` makes tens of millions of calls of `MPI_Test` and `MPI_Testany`.
-//! Two readings of the clock take as long as such a call. So behind a row of them about one in eight is timed, and behind a long row one in 32; it stands
+//! Two readings of the clock take as long as such a call. So behind a row of them some are timed, the fewer the longer the row is, and each stands
 //! for those before it that were not. How many these are is drawn, since a program may ask for several things in turn, of which one would always be hit.
 //! A call that finds something halves the row: a program that goes on to poll as before is soon known again, and one that finds something each time is
 //! timed each time.
 
+use crate::table::Cell;
+use kilter_protocol::functions::Function;
+
 /// Calls in a row that find nothing, each of which is timed.
 const TIMED: u32 = 64;
 
-/// Calls between two that are timed are drawn from so many numbers behind these, as a logarithm to base 2.
-const LOG_GAPS: u32 = 4;
+/// Calls between two that are timed are fewer than the row divided by this, as a logarithm to base 2.
+const LOG_ROW_OF_GAP: u32 = 4;
 
-/// Calls in a row that find nothing, behind which fewer are timed.
-const LONG: u32 = 2048;
-
-/// Calls between two that are timed are drawn from so many numbers behind these, as a logarithm to base 2.
-const LOG_GAPS_LONG: u32 = 6;
+/// Calls between two that are timed are fewer than this, as a logarithm to base 2.
+const LOG_LONGEST_GAP: u32 = 7;
 
 /// Polls of a thread; zeros at its start.
 #[repr(C)]
@@ -62,8 +62,7 @@ impl Polls {
         } else {
             // Linear congruence of full period; the upper bits are the random ones (Knuth, The Art of Computer Programming 2, 3.3.4, table 1).
             self.draw = self.draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let log_gaps = if self.vain < LONG { LOG_GAPS } else { LOG_GAPS_LONG };
-            self.draw >> (u32::BITS - log_gaps)
+            self.draw >> (u32::BITS - log_gaps(self.vain))
         };
         (self.left, self.untimed) = (gap, gap);
     }
@@ -76,6 +75,56 @@ impl Polls {
         } else {
             self.vain / 2
         };
+    }
+}
+
+/// Logarithm to base 2 of the numbers from which a gap is drawn behind a row of this length, which is at least [`TIMED`].
+#[inline(always)]
+fn log_gaps(vain: u32) -> u32 {
+    (vain.ilog2() - LOG_ROW_OF_GAP).min(LOG_LONGEST_GAP)
+}
+
+/// The place at which a thread polled last, and the cell that counts its polls there; zeros at its start. A program polls in a loop, and its
+/// next poll is found without looking for its cell again.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Polled {
+    site: usize,
+    /// Number of the function.
+    function: u64,
+    /// Requests that were asked for.
+    amount: u64,
+    /// Null or a cell of the table, whose memory is never freed.
+    cell: *const Cell,
+}
+
+impl Polled {
+    /// At a thread's start.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    pub(crate) const NOWHERE: Polled = Polled {
+        site: 0,
+        function: 0,
+        amount: 0,
+        cell: std::ptr::null(),
+    };
+
+    /// A place and its cell.
+    #[inline]
+    pub(crate) fn at(function: Function, site: usize, amount: u64, cell: &'static Cell) -> Polled {
+        Polled {
+            site,
+            function: function as u64,
+            amount,
+            cell,
+        }
+    }
+
+    /// The cell, if it is this place.
+    #[inline(always)]
+    pub(crate) fn cell(&self, function: Function, site: usize, amount: u64) -> Option<&'static Cell> {
+        let is_here = self.site == site && self.amount == amount && self.function == function as u64;
+        // SAFETY: null, or a cell that lives as long as the process.
+        is_here.then(|| unsafe { self.cell.as_ref() }).flatten()
     }
 }
 
@@ -103,13 +152,19 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_row_one_in_eight_is_timed_and_behind_a_long_one_one_in_32() {
+    fn the_longer_a_row_is_the_fewer_are_timed() {
         let mut polls = Polls::NONE;
         assert_eq!(timed(&mut polls, TIMED as usize), TIMED as usize);
-        let few = timed(&mut polls, (LONG - TIMED) as usize);
-        assert!((190..290).contains(&few), "{few} of {}", LONG - TIMED);
-        let few = timed(&mut polls, 320_000);
-        assert!((9_400..10_300).contains(&few), "{few} of 320000");
+        // Gaps are drawn from 4 to 64 numbers, and then from 128.
+        let mut length = TIMED;
+        for gaps in [4, 8, 16, 32, 64] {
+            let few = timed(&mut polls, length as usize) as f64;
+            let expected = f64::from(length) / (1.0 + f64::from(gaps - 1) / 2.0);
+            assert!((0.4..1.8).contains(&(few / expected)), "{few} of {length}, about {expected}");
+            length *= 2;
+        }
+        let few = timed(&mut polls, 645_000);
+        assert!((9_700..10_300).contains(&few), "{few} of 645000");
     }
 
     #[test]
@@ -136,6 +191,26 @@ mod tests {
             few += timed(&mut seldom, 1_000);
             seldom.note(false);
         }
-        assert!((100_000..140_000).contains(&few), "{few} of 1000000");
+        assert!((25_000..45_000).contains(&few), "{few} of 1000000");
+    }
+
+    #[test]
+    fn a_place_is_known_by_all_that_its_cell_counts() {
+        let table = crate::table::Table::new(1 << 12, false).unwrap();
+        let key = crate::key::Key::new(Function::Testany, None, 3, 0, 0);
+        let call = crate::table::Ended {
+            site: 0x1000,
+            ticks: 5,
+            stands_for: 1,
+            amount: 3,
+        };
+        table.add(key, call, |_| false);
+        let cell = table.known(key, 0x1000).unwrap();
+        let polled = Polled::at(Function::Testany, 0x1000, 3, cell);
+        assert!(polled.cell(Function::Testany, 0x1000, 3).is_some());
+        assert!(polled.cell(Function::Testany, 0x1000, 2).is_none());
+        assert!(polled.cell(Function::Testany, 0x2000, 3).is_none());
+        assert!(polled.cell(Function::Testall, 0x1000, 3).is_none());
+        assert!(Polled::NOWHERE.cell(Function::Testany, 0, 0).is_none());
     }
 }

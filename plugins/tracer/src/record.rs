@@ -15,7 +15,7 @@ use crate::count::{count, count_untimed};
 use crate::datatype;
 use crate::number::Number;
 use crate::start::{self, Tracer};
-use crate::thread;
+use crate::thread::{self, Thread};
 use crate::trace::act::Kind;
 use crate::trace::event;
 use crate::trace::local::Run;
@@ -43,6 +43,8 @@ pub(crate) fn wanted(status: *mut MPI_Status, own: *mut MPI_Status) -> *mut MPI_
 pub(crate) struct Begun {
     function: Function,
     tracer: Option<&'static Tracer>,
+    /// The state of the calling thread.
+    thread: *mut Thread,
     site: usize,
     /// The clock at its begin, if it is timed.
     ticks: u64,
@@ -71,6 +73,7 @@ impl Begun {
             Begun {
                 function,
                 tracer,
+                thread,
                 site: (*thread).site,
                 ticks: if stands_for > 0 { clock::ticks() } else { 0 },
                 stands_for,
@@ -103,7 +106,7 @@ impl Begun {
             }
         }
         // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
-        unsafe { (*thread::current()).depth -= 1 };
+        unsafe { (*self.thread).depth -= 1 };
     }
 
     /// Counts and traces a call.
@@ -178,11 +181,11 @@ impl Begun {
         let Some(trace) = &tracer.trace else {
             // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
             unsafe {
-                (*thread::current()).polls.note(asked.is_some());
+                let thread = self.thread;
+                (*thread).polls.note(asked.is_some());
                 return match &tracer.counts {
                     Some(counts) if asked.is_some() && self.stands_for == 0 => {
-                        let kind = (self.function, call.place.state());
-                        count_untimed(counts, kind, self.site, &call.volume)
+                        count_untimed(counts, &mut (*thread).polled, (self.function, self.site), call)
                     }
                     _ => false,
                 };

@@ -102,18 +102,19 @@ impl Table {
         cell.own.load(Ordering::Relaxed) == 0
     }
 
-    /// Adds a call without a time to a cell that is the first at which its kind is looked for. False if it is another kind's, or free.
+    /// The cell of a kind, if it is the first at which its kind is looked for: not if that one is another kind's, or free.
+    #[inline]
+    pub(crate) fn known(&self, key: Key, site: usize) -> Option<&'static Cell> {
+        let cell = self.cells.get(self.first(key, site))?;
+        let is_it = cell.key.load(Ordering::Acquire) == key.bits() && cell.site.load(Ordering::Relaxed) == site as u64;
+        is_it.then_some(cell)
+    }
+
+    /// Adds a call without a time to a cell of this table.
     #[inline(always)]
-    pub(crate) fn add_untimed(&self, key: Key, site: usize, amount: u64) -> bool {
-        let Some(cell) = self.cells.get(self.first(key, site)) else {
-            return false;
-        };
-        if cell.key.load(Ordering::Acquire) != key.bits() || cell.site.load(Ordering::Relaxed) != site as u64 {
-            return false;
-        }
+    pub(crate) fn add_untimed(&self, cell: &Cell, amount: u64) {
         self.increase(&cell.calls, 1);
         self.increase(&cell.amount, amount);
-        true
     }
 
     /// The first cell at which a kind is looked for.
@@ -267,17 +268,23 @@ mod tests {
     fn untimed_calls_are_added_to_a_cell_that_is_there() {
         for shared in [false, true] {
             let table = Table::new(1 << 16, shared).unwrap();
-            assert!(!table.add_untimed(key(3, 2), 0x1000, 2), "free");
+            let add = |bytes, site| table.known(key(3, bytes), site).map(|cell| table.add_untimed(cell, bytes));
+            assert!(add(2, 0x1000).is_none(), "free");
             table.add(key(3, 2), call(0x1000, 9, 2), |_| false);
-            assert!(table.add_untimed(key(3, 3), 0x1000, 3), "of one bucket");
-            assert!(!table.add_untimed(key(3, 2), 0x2000, 2), "another site");
+            assert!(add(3, 0x1000).is_some(), "of one bucket");
+            assert!(add(2, 0x2000).is_none(), "another site");
             let all: Vec<Counts> = table.counts().collect();
             assert_eq!((all.len(), all[0].calls, all[0].amount, all[0].ticks), (1, 2, 5, 9));
         }
         // Kinds may share their first cell, and then one is elsewhere; together with `add` none is lost.
         let full = Table::new(16 * 64, false).unwrap();
-        let added =
-            |site: usize| full.add_untimed(key(0, 1), site, 1) || full.add(key(0, 1), call(site, 1, 1), |_| false);
+        let added = |site: usize| match full.known(key(0, 1), site) {
+            Some(cell) => {
+                full.add_untimed(cell, 1);
+                true
+            }
+            None => full.add(key(0, 1), call(site, 1, 1), |_| false),
+        };
         assert!((0..3).all(|_| (1..=16).all(added)));
         assert!(full.counts().all(|counts| counts.calls == 3 && counts.amount == 3));
         assert_eq!((full.counts().count(), full.lost()), (16, 0));

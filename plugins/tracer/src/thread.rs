@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 
 use crate::communicator::State;
-use crate::polls::Polls;
+use crate::polls::{Polled, Polls};
 
 /// Communicators that a thread remembers, as a power of two.
 pub(crate) const WAYS: usize = 4;
@@ -32,6 +32,7 @@ pub(crate) struct Thread {
     /// The trace's memory of the thread; null until its first call that is traced.
     pub(crate) trace: *mut c_void,
     pub(crate) polls: Polls,
+    pub(crate) polled: Polled,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -72,7 +73,7 @@ mod place {
 mod place {
     use std::cell::UnsafeCell;
 
-    use super::{Polls, Remembered, Thread, WAYS};
+    use super::{Polled, Polls, Remembered, Thread, WAYS};
 
     thread_local! {
         static THREAD: UnsafeCell<Thread> = const {
@@ -82,6 +83,7 @@ mod place {
                 remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
                 trace: std::ptr::null_mut(),
                 polls: Polls::NONE,
+                polled: Polled::NOWHERE,
             })
         };
     }

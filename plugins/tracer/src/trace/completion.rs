@@ -29,11 +29,26 @@ pub(crate) unsafe fn noted_one(
 ///
 /// # Safety
 /// There are so many requests.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn noted(count: c_int, requests: *const MPI_Request, statuses: *mut MPI_Status) -> *mut MPI_Status {
-    let Some(trace) = super::active().filter(|_| local::is_outermost()) else {
-        return statuses;
-    };
+    match super::active() {
+        // SAFETY: by this function's contract.
+        Some(trace) if local::is_outermost() => unsafe { noted_for(trace, count, requests, statuses) },
+        _ => statuses,
+    }
+}
+
+/// The same where calls are traced; apart, so that the wrappers where they are not stay short.
+///
+/// # Safety
+/// There are so many requests.
+#[inline(never)]
+unsafe fn noted_for(
+    trace: &'static Trace,
+    count: c_int,
+    requests: *const MPI_Request,
+    statuses: *mut MPI_Status,
+) -> *mut MPI_Status {
     let local = local::of(trace);
     local.handles.clear();
     let count = usize::try_from(count).unwrap_or(0);
