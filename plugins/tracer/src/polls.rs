@@ -160,7 +160,10 @@ mod tests {
         for gaps in [4, 8, 16, 32, 64] {
             let few = timed(&mut polls, length as usize) as f64;
             let expected = f64::from(length) / (1.0 + f64::from(gaps - 1) / 2.0);
-            assert!((0.4..1.8).contains(&(few / expected)), "{few} of {length}, about {expected}");
+            assert!(
+                (0.4..1.8).contains(&(few / expected)),
+                "{few} of {length}, about {expected}"
+            );
             length *= 2;
         }
         let few = timed(&mut polls, 645_000);

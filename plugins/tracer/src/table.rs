@@ -268,7 +268,11 @@ mod tests {
     fn untimed_calls_are_added_to_a_cell_that_is_there() {
         for shared in [false, true] {
             let table = Table::new(1 << 16, shared).unwrap();
-            let add = |bytes, site| table.known(key(3, bytes), site).map(|cell| table.add_untimed(cell, bytes));
+            let add = |bytes, site| {
+                table
+                    .known(key(3, bytes), site)
+                    .map(|cell| table.add_untimed(cell, bytes))
+            };
             assert!(add(2, 0x1000).is_none(), "free");
             table.add(key(3, 2), call(0x1000, 9, 2), |_| false);
             assert!(add(3, 0x1000).is_some(), "of one bucket");

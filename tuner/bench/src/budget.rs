@@ -194,6 +194,15 @@ impl Budget {
         result
     }
 
+    /// Carries out a step of the current part whose launches have to end at `end` seconds, or with the part.
+    pub fn step_until<T>(&self, end: f64, step: impl FnOnce() -> T) -> T {
+        let part_end = self.part_end_seconds.get();
+        self.part_end_seconds.set(end.min(part_end));
+        let result = step();
+        self.part_end_seconds.set(part_end);
+        result
+    }
+
     /// Name of the part under way, for messages.
     #[must_use]
     pub fn part(&self) -> String {
@@ -303,6 +312,21 @@ mod tests {
         let (budget, now) = scripted(10.0);
         pass(&now, 11.0);
         assert!(budget.with_share(0.5, || budget.search_exhausted(0.0)));
+    }
+
+    #[test]
+    fn a_steps_launches_end_with_it_or_with_its_part() {
+        let (budget, now) = scripted(100.0);
+        let seconds = |end: f64| budget.step_until(end, || budget.launch_limit_seconds());
+        budget.phase("search", 40.0, || {
+            assert_eq!(
+                (seconds(15.0), seconds(70.0)),
+                (25.0, 50.0),
+                "and a grace of ten seconds"
+            );
+            pass(&now, 20.0);
+            assert_eq!((seconds(15.0), budget.launch_limit_seconds()), (10.0, 30.0));
+        });
     }
 
     #[test]

@@ -129,6 +129,19 @@ pub(super) fn not_verified(report: &Report) -> Vec<String> {
     }
     by_reason
         .into_iter()
-        .map(|(why, what)| format!("{why}: {}", what.join(", ")))
+        .map(|(why, what)| format!("{why}: {}", named(&what)))
         .collect()
+}
+
+/// Most names in a line; `report.json` has all.
+const MOST_NAMES: usize = 12;
+
+fn named(all: &[&str]) -> String {
+    match all.get(..MOST_NAMES) {
+        Some(first) if all.len() > MOST_NAMES => {
+            let more = all.len() - MOST_NAMES;
+            format!("{} and {more} more (report.json names all)", first.join(", "))
+        }
+        _ => all.join(", "),
+    }
 }

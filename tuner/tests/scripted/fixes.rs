@@ -88,6 +88,27 @@ fn a_setting_stays_for_a_cell_that_needs_nothing_else_under_it() {
     assert_eq!(cell(&run, SLOW).fix.as_ref().unwrap().id, "x=1");
 }
 
+/// `x=1` takes half of the excess and is confirmed at that: what it lacks is the bound, not confirmation.
+#[test]
+fn a_setting_that_helps_too_little_is_said_to_miss_the_bound() {
+    let library = ScriptedLibrary::new()
+        .setting("x", "0", &["1"])
+        .cost("reduce", |call, usual| {
+            if call.bytes == 4096 && call.is("x", "1") {
+                2.0 * usual
+            } else if call.bytes == 4096 {
+                4.0 * usual
+            } else {
+                usual
+            }
+        });
+    let run = tune(library, &format!("{REDUCE} --only parameters --rounds 1"));
+    let contestants = run.report.contests.iter().flat_map(|contest| &contest.launch_wide);
+    let reasons: Vec<&NotDeployed> = contestants.filter_map(|one| one.not_deployed.as_ref()).collect();
+    let misses = |why: &&NotDeployed| matches!(why, NotDeployed::MissesBound { ratio } if (1.5..2.5).contains(ratio));
+    assert!(reasons.iter().any(misses), "{reasons:?}");
+}
+
 #[test]
 fn two_settings_that_are_both_needed_are_both_deployed() {
     let library = slow_reduce(|call| call.is("x", "1"))

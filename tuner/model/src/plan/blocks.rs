@@ -49,3 +49,75 @@ pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions
     blocks.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(derived_seed(seed, launch)));
     blocks
 }
+
+/// Sizes between two neighbours of the coarse grid, and one.
+const COARSE_STEP: usize = 4;
+
+/// Blocks of one launch as [`blocks`] has them, coarse sizes first: of each task's sizes every fourth and the last, then those in the middle
+/// between them, then the others. A launch that has to end early has then measured each task over all its sizes. Blocks of one level are in the
+/// drawn order.
+#[must_use]
+pub fn blocks_coarse_first(
+    subjects: &BTreeSet<Subject>,
+    seed: u64,
+    launch: &str,
+    repetitions: Repetitions,
+) -> Vec<Block> {
+    let mut sizes: BTreeMap<Task, BTreeSet<u64>> = BTreeMap::new();
+    for subject in subjects {
+        sizes.entry(subject.task).or_default().insert(subject.bytes);
+    }
+    let levels: BTreeMap<String, usize> = sizes
+        .iter()
+        .flat_map(|(task, sizes)| {
+            let last = sizes.len().saturating_sub(1);
+            let level = move |(at, bytes): (usize, &u64)| (block_id(*task, *bytes), level(at, last));
+            sizes.iter().enumerate().map(level)
+        })
+        .collect();
+    let mut blocks = blocks(subjects, seed, launch, repetitions);
+    blocks.sort_by_key(|block| levels.get(&block.id).copied());
+    blocks
+}
+
+/// Level of a size by its place among the sizes of its task, of which this is the last place.
+fn level(at: usize, last: usize) -> usize {
+    match at % COARSE_STEP {
+        0 => 0,
+        _ if at == last => 0,
+        step if step == COARSE_STEP / 2 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    #[test]
+    fn a_launch_that_ends_early_has_each_task_over_all_its_sizes() {
+        let subject = |collective, bytes| Subject::library(collective, bytes);
+        let subjects: BTreeSet<Subject> = [Collective::Bcast, Collective::Reduce]
+            .into_iter()
+            .flat_map(|collective| (0..8).map(move |exponent| subject(collective, 1 << exponent)))
+            .collect();
+        let rule = Repetitions::fixed(3, 0.1);
+        let drawn = blocks(&subjects, 7, "screen/0", rule);
+        let coarse = blocks_coarse_first(&subjects, 7, "screen/0", rule);
+        let bytes = |blocks: &[Block]| -> Vec<u64> {
+            let mut bytes: Vec<u64> = blocks.iter().map(|block| block.items[0].bytes).collect();
+            bytes.sort_unstable();
+            bytes
+        };
+        assert_eq!(bytes(&coarse), bytes(&drawn), "the same blocks");
+        assert_eq!(bytes(&coarse[..6]), [1, 1, 16, 16, 128, 128]);
+        assert_eq!(bytes(&coarse[6..10]), [4, 4, 64, 64]);
+        let within = |blocks: &[Block]| -> Vec<String> {
+            let first = |block: &&Block| [1, 16, 128].contains(&block.items[0].bytes);
+            blocks.iter().filter(first).map(|block| block.id.clone()).collect()
+        };
+        assert_eq!(within(&coarse), within(&drawn), "drawn within a level");
+    }
+}

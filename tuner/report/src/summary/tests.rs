@@ -24,6 +24,26 @@ fn what_the_time_did_not_reach_is_not_said_to_hold() {
 }
 
 #[test]
+fn a_line_names_a_dozen_and_how_many_more_there_are() {
+    let mut report = fixture::holding();
+    let line = |report: &Report| not_verified(report).pop();
+    for number in 10..22 {
+        report
+            .not_verified
+            .insert(format!("bcast(n) @{number}"), "no time".to_owned());
+    }
+    let dozen = line(&report).unwrap();
+    assert!(dozen.ends_with("bcast(n) @20, bcast(n) @21"), "{dozen}");
+    for number in 22..24 {
+        report
+            .not_verified
+            .insert(format!("bcast(n) @{number}"), "no time".to_owned());
+    }
+    let more = line(&report).unwrap();
+    assert_eq!(more, format!("{dozen} and 2 more (report.json names all)"));
+}
+
+#[test]
 fn a_tuned_report_is_counted() {
     let report = fixture::tuned();
     let summary = Summary::of(&report);

@@ -60,14 +60,15 @@ impl Search<'_, '_> {
                 // A candidate that was to be measured whatever it showed has not looked better.
                 Judged::Unconfirmed if *cost >= neutral => {}
                 Judged::Unconfirmed => {
-                    let why = NotDeployed::NotConfirmed {
+                    let not_confirmed = || NotDeployed::NotConfirmed {
                         measure: Measure::Cost,
                         launches: times.values().map(Sample::len).max().unwrap_or_default(),
                         before: self.cost(&middles(untouched), present),
                         screened: *cost,
                         confirmed: self.cost(&middles(times), present),
                     };
-                    self.refuse_finalist(&candidate_id, why);
+                    let missed = shown.missed.map(|ratio| NotDeployed::MissesBound { ratio });
+                    self.refuse_finalist(&candidate_id, missed.unwrap_or_else(not_confirmed));
                 }
             }
         }
@@ -83,14 +84,15 @@ impl Search<'_, '_> {
             let before_and_after = untouched.get(&target.left).zip(times.get(&target.left));
             before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
         };
-        let improved: BTreeSet<String> = self
-            .trials
-            .targets
-            .iter()
-            .filter(is_improved)
-            .map(Target::name)
-            .collect();
+        let improved: Vec<&Target> = self.trials.targets.iter().filter(is_improved).collect();
         let met = self.fixed(|subject| median(times, subject));
+        let missed = improved.iter().filter(|target| !met.contains(&target.name()));
+        let missed = missed.filter_map(|target| {
+            let bounds = target.bounds.iter().filter_map(|bound| median(times, bound));
+            Some(median(times, &target.left)? / bounds.min_by(f64::total_cmp)?)
+        });
+        let missed = missed.min_by(f64::total_cmp);
+        let improved: BTreeSet<String> = improved.into_iter().map(Target::name).collect();
         let slowed = |subject: &Subject| {
             let [before_seconds, after_seconds] =
                 [untouched, times].map(|samples| median(samples, subject).unwrap_or(f64::NAN));
@@ -103,6 +105,7 @@ impl Search<'_, '_> {
         Shown {
             fixed: met.intersection(&improved).cloned().collect(),
             met,
+            missed,
             slowed: damaged(untouched, times).map(slowed).collect(),
             net_seconds: savings::net_seconds(&parts.plan.calls, &|subject| median(untouched, subject), &|subject| {
                 median(times, subject)
@@ -192,6 +195,8 @@ struct Shown {
     met: BTreeSet<String>,
     /// Those of them that become faster beyond the noise.
     fixed: BTreeSet<String>,
+    /// Time over the bound of the target that comes nearest to it, among those that become faster beyond the noise and still miss theirs.
+    missed: Option<f64>,
     /// Calls of the library that become slower in every launch.
     slowed: Vec<Slowed>,
     /// Seconds that the application saves in all its calls; 0 without a call mix.

@@ -26,6 +26,13 @@ const SCREENING: Repetitions = Repetitions::fixed(5, 0.025);
 const FURTHER_LAUNCHES: usize = 3;
 const MORE_SECONDS: f64 = 4.0;
 
+/// Share of the seconds left to the verification that the first look at sides may take: where it reaches few of them, these are measured a second time
+/// and decided, instead of all being looked at once.
+const FIRST_LOOK_SHARE: f64 = 0.25;
+
+/// Share of the seconds left to the verification, when it begins, behind which no further sides are looked at.
+const LOOKING_SHARE: f64 = 0.5;
+
 /// Findings of the first pass.
 #[derive(Debug, Default)]
 pub(super) struct FirstPass {
@@ -72,21 +79,13 @@ pub(super) fn first_pass(
         &format!("{label}: screening in {SCREENING_LAUNCHES} launches"),
         (SCREENING_LAUNCHES * subjects.len()) as u64,
     );
-    let seconds = SCREENING.seconds;
-    pass.screen(jobs, (label, setup), (subjects, seconds), verification)?;
-    if jobs.budget.spent_seconds() < limit_seconds {
-        let limited = (&mut *verification, limit_seconds);
-        pass.screen_again(jobs, (label, setup), (plan, subjects), limited)?;
-    } else {
-        jobs.progress.warn(&format!(
-            "the time of the {} ended before all cells were screened twice, so that violations cannot be told from noise; raise --budget",
-            jobs.budget.part()
-        ));
-    }
-    let about = (label, plan, subjects);
+    let limited = (&mut *verification, limit_seconds);
+    let looked_at = pass.screen_coarse_first(jobs, (label, setup), (plan, subjects), limited)?;
+    let about = (label, plan, &looked_at);
     let limited = (verification, limit_seconds);
-    pass.once_more(jobs, about, seconds, limited, |pass, more| {
-        pass.screen(jobs, (label, setup), (more.subjects, more.seconds), more.verification)
+    pass.once_more(jobs, about, SCREENING.seconds, limited, |pass, more| {
+        let _ = pass.screen(jobs, (label, setup), (more.subjects, more.seconds), more.verification)?;
+        Ok(())
     })?;
     pass.repeat(jobs, &BTreeMap::new());
     facts.set_predicted(pass.repetitions.clone());
@@ -149,6 +148,49 @@ impl FirstPass {
         Ok(())
     }
 
+    /// Screens what the seconds reach for; returns what a launch came to. Sizes come in an order from coarse to fine, and what one launch reaches is
+    /// measured a second time before another one looks at further sizes: a few sizes that are decided are worth more than all of them seen once.
+    fn screen_coarse_first(
+        &mut self,
+        jobs: &Jobs<'_>,
+        (label, setup): (&str, &Setup),
+        (plan, subjects): (&Plan, &BTreeSet<Subject>),
+        (verification, limit_seconds): (&mut Verification, f64),
+    ) -> anyhow::Result<BTreeSet<Subject>> {
+        let begin = jobs.budget.spent_seconds();
+        let looking_end = begin + LOOKING_SHARE * (limit_seconds - begin);
+        let mut looked_at = BTreeSet::new();
+        let mut rest = subjects.clone();
+        while !rest.is_empty() && (looked_at.is_empty() || jobs.budget.spent_seconds() < looking_end) {
+            let spent = jobs.budget.spent_seconds();
+            let end = spent + FIRST_LOOK_SHARE * (limit_seconds - spent).max(0.0);
+            let look = || self.screen(jobs, (label, setup), (&rest, SCREENING.seconds), verification);
+            let reached = jobs.budget.step_until(end, look)?;
+            if reached.is_empty() {
+                break;
+            }
+            rest.retain(|one| !reached.contains(one));
+            if !rest.is_empty() {
+                jobs.progress.note(&format!(
+                    "{label}: {} of {} items were looked at so far, coarse sizes first; the others follow if the time reaches them",
+                    subjects.len() - rest.len(),
+                    subjects.len()
+                ));
+            }
+            if jobs.budget.spent_seconds() < limit_seconds {
+                let limited = (&mut *verification, limit_seconds);
+                self.screen_again(jobs, (label, setup), (plan, &reached), limited)?;
+            } else {
+                jobs.progress.warn(&format!(
+                    "the time of the {} ended before all cells were screened twice, so that violations cannot be told from noise; raise --budget",
+                    jobs.budget.part()
+                ));
+            }
+            looked_at.extend(reached);
+        }
+        Ok(looked_at)
+    }
+
     /// The second launch of the screening: of what the first one leaves open ([`mod@second_launch`]), and one more of what seemed settled by it where
     /// launches turn out to vary too much for that.
     fn screen_again(
@@ -168,24 +210,26 @@ impl FirstPass {
                 subjects.len()
             ));
         }
-        self.screen(jobs, (label, setup), (&second, SCREENING.seconds), verification)?;
+        let _ = self.screen(jobs, (label, setup), (&second, SCREENING.seconds), verification)?;
         let open = second_launch::unsettled(&cells(self), &self.timed, subjects, &jobs.site.rule(0.0));
         if open.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
             return Ok(());
         }
         let text = format!("{label}: {} items once more, since launches vary much", open.len());
         jobs.progress.phase(&text, open.len() as u64);
-        self.screen(jobs, (label, setup), (&open, SCREENING.seconds), verification)
+        let _ = self.screen(jobs, (label, setup), (&open, SCREENING.seconds), verification)?;
+        Ok(())
     }
 
-    /// One launch of the screening, with so many seconds for the repetitions of an item.
+    /// One launch of the screening, with so many seconds for the repetitions of an item; returns the subjects that it came to before its time was
+    /// over.
     fn screen(
         &mut self,
         jobs: &Jobs<'_>,
         (label, setup): (&str, &Setup),
         (subjects, seconds): (&BTreeSet<Subject>, f64),
         verification: &mut Verification,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<BTreeSet<Subject>> {
         let number = self.launches;
         self.launches += 1;
         let name = format!("{label}/screen/{number}");
@@ -193,27 +237,32 @@ impl FirstPass {
             seconds: seconds.min(jobs.site.options.repetitions.seconds),
             ..SCREENING
         };
-        let blocks = plan::blocks(subjects, jobs.run.seed, &name, rule);
+        let blocks = plan::blocks_coarse_first(subjects, jobs.run.seed, &name, rule);
         let launched = launch(jobs, &name, setup, blocks, verification, None)?;
         self.timed
             .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
         for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
             self.learnt.add(block, outcome);
         }
-        if number == 0 {
-            let costs = self.learnt.costs(&BTreeMap::new());
-            let items = launched.blocks.iter().zip(&launched.outcomes);
-            let items = items.flat_map(|(block, outcome)| block.items.iter().map(move |item| (item, outcome)));
-            self.first.extend(items.filter_map(|(item, outcome)| {
-                let subject = Subject::of(item)?;
-                let first = First {
-                    repetitions: outcome.samples.get(&item.id)?.seconds.clone(),
-                    cost_seconds: costs.get(&subject)?.screening_seconds,
-                };
-                Some((subject, first))
-            }));
+        let costs = self.learnt.costs(&BTreeMap::new());
+        let items = launched.blocks.iter().zip(&launched.outcomes);
+        let items = items.flat_map(|(block, outcome)| block.items.iter().map(move |item| (item, outcome)));
+        let mut reached = BTreeSet::new();
+        for (item, outcome) in items {
+            let Some(subject) = Subject::of(item) else { continue };
+            let samples = outcome.samples.get(&item.id);
+            if samples.is_none() && !outcome.failed.contains_key(&item.id) {
+                continue;
+            }
+            if let (Some(samples), Some(costs)) = (samples, costs.get(&subject)) {
+                self.first.entry(subject.clone()).or_insert_with(|| First {
+                    repetitions: samples.seconds.clone(),
+                    cost_seconds: costs.screening_seconds,
+                });
+            }
+            reached.insert(subject);
         }
-        Ok(())
+        Ok(reached)
     }
 
     /// The subjects that were neither timed nor failed.
