@@ -11,6 +11,9 @@ pub const PROOF_SHARE: f64 = 0.35;
 /// its own share.
 const PROOF_SHARE_OF_REST: f64 = 0.54;
 
+/// Share of the seconds left that a proof keeps while nothing is found that it would prove.
+const PROOF_OF_NOTHING_SHARE: f64 = 0.5;
+
 /// Number of the last starts of jobs that count, because the machine's state changes.
 const REMEMBERED_STARTS: usize = 9;
 
@@ -139,6 +142,12 @@ impl Budget {
     pub fn expect_proof(&self, seconds: f64) {
         self.reserved_seconds
             .set(self.reserved_seconds.get().min(seconds.max(0.0)));
+    }
+
+    /// Learns that nothing is found so far that a proof would prove: the search may spend what the proof does not keep. A run that ends before its
+    /// budget, and with nothing, helps nobody.
+    pub fn spare_proof(&self) {
+        self.expect_proof(PROOF_OF_NOTHING_SHARE * self.left_seconds());
     }
 
     /// True if a search must end because it may not spend `further` seconds: the rest belongs to the proof, or to
@@ -312,6 +321,19 @@ mod tests {
         let (budget, now) = scripted(10.0);
         pass(&now, 11.0);
         assert!(budget.with_share(0.5, || budget.search_exhausted(0.0)));
+    }
+
+    #[test]
+    fn a_proof_of_nothing_keeps_half_of_what_is_left() {
+        let (budget, now) = scripted(100.0);
+        budget.reserve(35.0);
+        pass(&now, 60.0);
+        assert!(budget.search_exhausted(5.0));
+        budget.spare_proof();
+        assert!(!budget.search_exhausted(19.0) && budget.search_exhausted(20.0));
+        pass(&now, 20.0);
+        budget.spare_proof();
+        assert!(!budget.search_exhausted(9.0) && budget.search_exhausted(10.0));
     }
 
     #[test]

@@ -70,6 +70,8 @@ pub struct Contests<'c, 'a> {
     paces: RefCell<BTreeMap<String, Pace>>,
     /// False if finals go on where the budget has ended.
     heeds_budget: bool,
+    /// True if nothing is found before these contests.
+    finds_first: bool,
     /// Candidates by [`space::family`] that alone compete for a collective.
     favoured: Vec<(Collective, String)>,
     /// True if the library's algorithms alone compete, each with the setting that hands the collective to their component.
@@ -91,6 +93,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             left_behind: RefCell::default(),
             paces: RefCell::default(),
             heeds_budget: true,
+            finds_first: false,
             favoured: Vec::new(),
             hands_on: false,
         }
@@ -129,6 +132,12 @@ impl<'c, 'a> Contests<'c, 'a> {
             heeds_budget: false,
             ..self
         }
+    }
+
+    /// Lets finals spend seconds of the proof, where nothing is found before them that it would prove.
+    #[must_use]
+    pub fn finding_first(self, finds_first: bool) -> Contests<'c, 'a> {
+        Contests { finds_first, ..self }
     }
 
     /// Lets the library's algorithms alone compete, each with the setting that hands the collective to the component that has them.

@@ -44,29 +44,26 @@ fn where_screening_takes_long_the_clearest_violations_are_decided_still() {
     assert!(run.seconds < 24.0 + 3.0, "{}", run.seconds);
 }
 
-/// A launch of everything takes longer than the first verification may. Of each function every fourth size is measured twice and decided; before, each was
-/// seen once, and nothing was known of any.
+/// A launch of everything takes longer than the first verification may. Coarse sizes alone are looked at, a second time as well, and decided; what no
+/// launch came to is named.
 #[test]
 fn where_one_look_at_everything_takes_too_long_coarse_sizes_are_decided() {
     let library = ScriptedLibrary::new()
-        .slower(20_000.0)
-        .cost("reduce", |_, usual| 3.0 * usual);
+        .slower(40_000.0)
+        .cost("reduce", |_, usual| 6.0 * usual);
     let run = tune(
         library,
-        "--guidelines GL8,GL10,GL12,GL13 --sizes 1..64KiB:x2 --budget 120",
+        "--guidelines GL8,GL10,GL12,GL13 --sizes 1..64KiB:x2 --budget 60",
     );
-    let sizes = |cells: &mut dyn Iterator<Item = &Cell>| -> std::collections::BTreeSet<u64> {
-        cells.map(|cell| cell.bytes).collect()
-    };
-    let violated = |cell: &&Cell| cell.before.verdict == Outcome::Violated;
-    let decided = sizes(&mut run.report.cells.iter().filter(violated));
+    let coarse = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
+    assert!(run.report.cells.iter().all(|cell| coarse.contains(&cell.bytes)));
+    assert!(count(&run, Outcome::Violated) > 0 && count(&run, Outcome::Holds) > 8);
     assert!(
-        decided.is_superset(&[1, 16, 256, 4096, 65536].into()),
-        "{decided:?}\n{:#?}",
-        run.report.warnings
+        run.report.unreached.contains("reduce(n) @2"),
+        "{:?}",
+        run.report.unreached
     );
-    assert!(!run.report.unreached.is_empty());
-    assert!(run.seconds < 120.0, "{}", run.seconds);
+    assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
 /// Calls of half a second, so that the first launch alone would outlast the budget: it ends after the block that it is in, and keeps what it

@@ -69,6 +69,18 @@ fn one_size_of_one_collective_is_handed_on_where_the_gate_would_slow_another() {
     assert!(!run.report.warnings.iter().any(|text| text.contains("taken back")));
 }
 
+/// The algorithms are compared in vain, since the component decides. That takes the search's seconds; those of a proof that has nothing to prove go on
+/// with the component.
+#[test]
+fn seconds_of_a_proof_without_a_subject_are_searched_with() {
+    let library = slow_bcast().slower(20_000.0).described(COMPONENTS);
+    let run = tune(library, &format!("{BOTH} --only parameters --budget 52"));
+    assert_eq!(
+        changes(&run),
+        ["MPI_Bcast at 4 KiB=bcast_algorithm=2 bcast_component=1"]
+    );
+}
+
 /// A mock-up fixes the cell as well; a file of parameters is the simpler deployment.
 #[test]
 fn what_is_handed_on_comes_before_kilters_own() {

@@ -193,7 +193,12 @@ fn for_cells(
         is_asked_for && target.cell().is_none_or(|cell| ledger.allows(cell, kind))
     };
     let in_force = ledger.in_force();
-    let mut choices = Contests::new(context.in_job_search(), &in_force, label).run(&open, &allowed)?;
+    let is_first = in_force.is_empty();
+    let contests = Contests::new(context.in_job_search(), &in_force, label).finding_first(is_first);
+    let mut choices = contests.run(&open, &allowed)?;
+    if is_first && choices.iter().all(|(_, choice)| choice.unfixed_because.is_some()) {
+        context.jobs.budget.spare_proof();
+    }
     if options.parameters {
         let settings_alone = |target: &Target, kind: FixKind| kind == FixKind::Parameter && allowed(target, kind);
         components::search(context, label, &in_force, &settings_alone, &mut choices)?;

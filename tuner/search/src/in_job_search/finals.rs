@@ -63,6 +63,9 @@ impl Contests<'_, '_> {
         if finals.is_empty() {
             return Ok(Vec::new());
         }
+        if self.finds_first {
+            self.parts.jobs.budget.spare_proof();
+        }
         self.leave_out(&mut finals);
         let launches = self.launches_of_finals(most_launches);
         let arrivals = self.arrivals(&finals);
