@@ -158,6 +158,17 @@ impl Budget {
         self.spent_seconds() + further >= end
     }
 
+    /// The same where nothing is found yet: it may spend what [`Budget::spare_proof`] would leave it.
+    #[must_use]
+    pub fn first_find_exhausted(&self, further: f64) -> bool {
+        let kept = self
+            .reserved_seconds
+            .get()
+            .min(PROOF_OF_NOTHING_SHARE * self.left_seconds());
+        let end = (self.total_seconds() - kept).min(self.stage_end_seconds.get());
+        self.spent_seconds() + further >= end
+    }
+
     /// Carries out a step of the search that may spend `share` of the time left for searching. Later steps have the
     /// rest, however slow the machine is.
     pub fn with_share<T>(&self, share: f64, step: impl FnOnce() -> T) -> T {
@@ -329,6 +340,7 @@ mod tests {
         budget.reserve(35.0);
         pass(&now, 60.0);
         assert!(budget.search_exhausted(5.0));
+        assert!(!budget.first_find_exhausted(19.0) && budget.first_find_exhausted(20.0));
         budget.spare_proof();
         assert!(!budget.search_exhausted(19.0) && budget.search_exhausted(20.0));
         pass(&now, 20.0);

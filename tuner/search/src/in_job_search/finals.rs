@@ -63,9 +63,6 @@ impl Contests<'_, '_> {
         if finals.is_empty() {
             return Ok(Vec::new());
         }
-        if self.finds_first {
-            self.parts.jobs.budget.spare_proof();
-        }
         self.leave_out(&mut finals);
         let launches = self.launches_of_finals(most_launches);
         let arrivals = self.arrivals(&finals);
@@ -145,7 +142,19 @@ impl Contests<'_, '_> {
     pub(super) fn has_time_for<'t>(&self, finals: impl Iterator<Item = Foreseen<'t>>) -> bool {
         let launches = self.launches_of_finals(FEWEST_LAUNCHES) as f64;
         let seconds = LONGER * launches * self.expected_seconds(finals);
-        !self.heeds_budget || !self.parts.jobs.budget.search_exhausted(seconds)
+        self.is_within_budget(seconds, 0)
+    }
+
+    /// True if the budget has these seconds, after so many launches of finals. Where nothing is found before, the proof lends seconds to the launches from
+    /// which a choice follows.
+    fn is_within_budget(&self, seconds: f64, made: usize) -> bool {
+        let budget = &self.parts.jobs.budget;
+        let is_over = if self.finds_first && made < FEWEST_LAUNCHES {
+            budget.first_find_exhausted(seconds)
+        } else {
+            budget.search_exhausted(seconds)
+        };
+        !self.heeds_budget || !is_over
     }
 
     /// The patterns of each final. Without a finalist there is nothing to refuse.
@@ -187,7 +196,7 @@ impl Contests<'_, '_> {
     /// True if the budget allows the next of the launches of finals, which is expected to take these seconds; if not, it warns.
     fn affords(&self, seconds: f64, (made, launches): (usize, usize)) -> bool {
         let jobs = self.parts.jobs;
-        let affords = !self.heeds_budget || !jobs.budget.search_exhausted(seconds);
+        let affords = self.is_within_budget(seconds, made);
         if !affords {
             jobs.progress.warn(&format!(
                 "the budget ended after {made} of {launches} launches that compare finalists; raise --budget"
