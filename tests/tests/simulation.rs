@@ -45,13 +45,13 @@ fn about(value: f64, expected: f64) -> bool {
     (value / expected - 1.0).abs() < 0.05
 }
 
-/// A description with few candidates for reductions, for the sake of time.
-fn with_two_reductions(directory: &Path) -> PathBuf {
+/// A description with these algorithms alone for a collective, for the sake of time.
+fn with_two(collective: &str, algorithms: [&str; 2], directory: &Path) -> PathBuf {
     let text = std::fs::read_to_string(root().join("configs/libraries/smpi-3.32.toml")).unwrap();
     let mut description: toml::Table = text.parse().unwrap();
     for parameter in description["parameters"].as_array_mut().unwrap() {
-        if parameter["name"].as_str() == Some("smpi/reduce") {
-            parameter["try"] = vec!["flat_tree", "mpich"].into();
+        if parameter["name"].as_str() == Some(&format!("smpi/{collective}")) {
+            parameter["try"] = algorithms.to_vec().into();
         }
     }
     let file = directory.join("smpi.toml");
@@ -90,7 +90,7 @@ fn a_reduction_is_mended_by_another_algorithm() {
     }
     let out = tempfile::tempdir().unwrap();
     // One of them does not mend it.
-    let file = with_two_reductions(out.path());
+    let file = with_two("reduce", ["flat_tree", "mpich"], out.path());
     let mut tune = on_32_hosts("tune", "ompi", "GL8", out.path());
     tune.args(["--only", "parameters", "--library-description"]).arg(&file);
     run(&mut tune, &[0]);
@@ -115,7 +115,8 @@ fn a_reduction_is_mended_by_another_algorithm() {
     assert!(launch.contains(&argument), "{launch}");
 }
 
-/// Algorithms that are settings of a whole launch compete on both sides of the benchmark of the search.
+/// Algorithms that are settings of a whole launch compete on both sides of the benchmark of the search. Each candidate has a launch of its own, and
+/// a gather has few.
 fn the_search_is_compared_with_every_setting_of_a_launch() {
     if !smpi() {
         return;
@@ -123,10 +124,10 @@ fn the_search_is_compared_with_every_setting_of_a_launch() {
     let out = tempfile::tempdir().unwrap();
     let mut benchmark = kilter("benchmark", out.path());
     benchmark
-        .args(["--search", "--quiet", "--functions", "reduce", "--sizes", "8,64"])
+        .args(["--search", "--quiet", "--functions", "gather", "--sizes", "8,64"])
         .args(["--mpirun", "smpirun", "--platform", "ib-32x1", "-n", "8"])
         .arg("--library-description")
-        .arg(with_two_reductions(out.path()));
+        .arg(with_two("gather", ["ompi_basic_linear", "ompi_binomial"], out.path()));
     run(&mut benchmark, &[0]);
     let text = std::fs::read_to_string(out.path().join("benchmark-search.json")).unwrap();
     let found: Value = serde_json::from_str(&text).unwrap();

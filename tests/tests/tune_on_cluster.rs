@@ -24,6 +24,8 @@ fn parameters_or_own_algorithms_fix_what_the_cluster_shows() {
         "bcast,scan",
     ])
     .args(["--launches", "7", "--budget", "300", "--rounds", "2"])
+    // The network is a model, and its times vary little.
+    .args(["--max-repetitions", "5"])
     .args(TOGETHER)
     .arg("--guideline-file")
     .arg(root().join("configs/examples/scan-recursive-doubling.toml"));

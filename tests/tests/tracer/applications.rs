@@ -44,7 +44,7 @@ fn hpcc_is_as_right_as_without() {
     counted_and_traced(
         &[Path::new("-wdir"), folder.path(), &hpcc.path],
         &behind,
-        &[("HPCC_ONLY", " HPL PTRANS MPIRandomAccess MPIFFT ")],
+        &[hpl::CHECKED],
     );
     assert_hpcc_is_right(folder.path(), "counted and traced");
 }
