@@ -52,7 +52,9 @@ pub struct Tuned {
 pub fn eager_limit() -> &'static Tuned {
     static TUNED: OnceLock<Tuned> = OnceLock::new();
     TUNED.get_or_init(|| {
-        let out = tempfile::tempdir_in(folder()).expect("the folder is this program's").keep();
+        let out = tempfile::tempdir_in(folder())
+            .expect("the folder is this program's")
+            .keep();
         let description = few_settings(
             &out,
             &[

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{FEW_REPETITIONS, ONE_LAUNCH, brought, build, build_for, in_path, kilter, left_out, report, root, run};
+use kilter_tests::{
+    FEW_REPETITIONS, ONE_LAUNCH, brought, build, build_for, in_path, kilter, left_out, report, root, run,
+};
 
 const LAUNCHER: &str = "mpirun.mpich";
 

@@ -54,7 +54,10 @@ fn a_deployed_setting_that_was_reverted_is_named_with_what_it_fixed_and_nothing_
     let changes = second["changes"].as_array().unwrap();
     assert_eq!(changes.len(), 1, "{second:#}");
     assert_eq!(changes[0]["subject"], "parameter btl_vader_eager_limit");
-    assert_eq!((&changes[0]["from"], &changes[0]["to"]), (&value.into(), &"4096".into()));
+    assert_eq!(
+        (&changes[0]["from"], &changes[0]["to"]),
+        (&value.into(), &"4096".into())
+    );
     let tests = std::fs::read_to_string(&junit).unwrap();
     let failure = format!("<failure message=\"parameter btl_vader_eager_limit: {value} -&gt; 4096\"/>");
     assert!(tests.contains(&failure), "{tests}");

@@ -57,7 +57,12 @@ fn count_sends(compiler: &Path) -> PathBuf {
 
 /// The library that slows an allreduce of nobody's choice.
 fn slow_default() -> PathBuf {
-    compiled(Path::new(COMPILER), "slow_default.c", "slow_default.so", &["-shared", "-fPIC"])
+    compiled(
+        Path::new(COMPILER),
+        "slow_default.c",
+        "slow_default.so",
+        &["-shared", "-fPIC"],
+    )
 }
 
 /// An algorithm for each collective that may be switched on size, with another number of messages than the library's own on 4

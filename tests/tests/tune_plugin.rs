@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{FEW_LAUNCHES, FEW_REPETITIONS, TOGETHER, cells, kilter, mpicc, preloaded, program, report, root, run};
+use kilter_tests::{
+    FEW_LAUNCHES, FEW_REPETITIONS, TOGETHER, cells, kilter, mpicc, preloaded, program, report, root, run,
+};
 
 fn built(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let file = directory.join(name);

@@ -67,7 +67,14 @@ fn folder() -> PathBuf {
 pub(crate) fn only_in_front() -> Option<PathBuf> {
     let folder = folder();
     let is_made = folder.join("libhpl.a").exists();
-    is_made.then(|| compiled(&folder, "hpcc_only", "hpcc_only_in_front", &["-shared", "-fPIC", "-DIN_FRONT"]))
+    is_made.then(|| {
+        compiled(
+            &folder,
+            "hpcc_only",
+            "hpcc_only_in_front",
+            &["-shared", "-fPIC", "-DIN_FRONT"],
+        )
+    })
 }
 
 /// The benchmarks of hpcc that check what they compute.
