@@ -11,7 +11,6 @@ use kilter_profile::Rule;
 use kilter_tests::left_out;
 
 use crate::dropin::job::{Deployed, Mpi, Output, rule};
-use crate::tracer::hpl;
 
 const RANKS: usize = 4;
 
@@ -36,12 +35,12 @@ pub(crate) fn forced(round: usize) -> Vec<Rule> {
     rules
 }
 
-/// Runs a program in a folder with the rules of a round, and further variables.
-fn run(program: &[&Path], directory: &Path, round: usize, variables: &[(&str, &str)]) -> Output {
+/// Runs a program in a folder with the rules of a round.
+fn run(program: &[&Path], directory: &Path, round: usize) -> Output {
     let deployed = Deployed::for_library(Mpi::OpenMpi, forced(round));
     let mut line = vec![Path::new("-wdir"), directory];
     line.extend(program);
-    let output = deployed.run(Mpi::OpenMpi, &line, RANKS, variables);
+    let output = deployed.run(Mpi::OpenMpi, &line, RANKS, &[]);
     assert!(
         output.ok,
         "{program:?}, round {round}:\n{}\n{}",
@@ -119,21 +118,13 @@ pub(crate) fn assert_hpcc_is_right(folder: &Path, case: &str) {
     );
 }
 
-/// The first round runs all of it. The others run what checks itself, if hpcc's headers are there: the rest takes most of the time.
 fn hpcc_validates() {
     if !installed("/usr/bin/hpcc", "hpcc") {
         return;
     }
-    let preload = hpl::only_in_front().map(|only| {
-        let libkilter = Mpi::OpenMpi.library("libkilter.so");
-        format!("{}:{}", only.display(), libkilter.display())
-    });
-    let checked: Vec<(&str, &str)> = preload.iter().map(|preload| ("LD_PRELOAD", preload.as_str())).collect();
-    let checked = [&checked[..], &[hpl::CHECKED]].concat();
     for round in 0..rounds() {
         let directory = hpcc_folder();
-        let variables = if round == 0 { &[][..] } else { &checked };
-        let output = run(&[Path::new("/usr/bin/hpcc")], directory.path(), round, variables);
+        let output = run(&[Path::new("/usr/bin/hpcc")], directory.path(), round);
         assert_hpcc_is_right(directory.path(), &format!("round {round}"));
         assert_replaced(
             &output,
@@ -157,7 +148,7 @@ fn scalapack_passes_its_residual_checks() {
     }
     for round in 0..rounds() {
         for program in ["xdlu", "xdqr"] {
-            let output = run(&[&programs.join(program)], &input, round, &[]);
+            let output = run(&[&programs.join(program)], &input, round);
             assert!(
                 output
                     .stdout

@@ -44,7 +44,7 @@ fn hpcc_is_as_right_as_without() {
     counted_and_traced(
         &[Path::new("-wdir"), folder.path(), &hpcc.path],
         &behind,
-        &[hpl::CHECKED],
+        &[("HPCC_ONLY", " HPL PTRANS MPIRandomAccess MPIFFT ")],
     );
     assert_hpcc_is_right(folder.path(), "counted and traced");
 }

@@ -57,32 +57,9 @@ const IN_TWO_ROWS: [&[u64]; 2] = [
     &[41_224, 33_032, 33_032, 24_840, 24_840, 16_648, 16_648, 8456],
 ];
 
-/// The folder that `scripts/hpl` makes.
-fn folder() -> PathBuf {
-    build().with_file_name("hpl")
-}
-
-/// The library that leaves the package's hpcc the benchmarks that `HPCC_ONLY` names, in front of what else is preloaded; `None` where the headers of
-/// hpcc are not there.
-pub(crate) fn only_in_front() -> Option<PathBuf> {
-    let folder = folder();
-    let is_made = folder.join("libhpl.a").exists();
-    is_made.then(|| {
-        compiled(
-            &folder,
-            "hpcc_only",
-            "hpcc_only_in_front",
-            &["-shared", "-fPIC", "-DIN_FRONT"],
-        )
-    })
-}
-
-/// The benchmarks of hpcc that check what they compute.
-pub(crate) const CHECKED: (&str, &str) = ("HPCC_ONLY", " HPL PTRANS MPIRandomAccess MPIFFT ");
-
-/// [`folder`]; `None`, and noted, if it is not there.
+/// The folder that `scripts/hpl` makes; `None`, and noted, if it is not there.
 pub(super) fn made() -> Option<PathBuf> {
-    let folder = folder();
+    let folder = build().with_file_name("hpl");
     if folder.join("libhpl.a").exists() {
         return Some(folder);
     }
@@ -108,7 +85,7 @@ impl Program {
         // The package has the library without the link that compilers look for.
         let libraries = [&within(folder, "libhpl.a"), "-l:libblas.so.3", "-lm"];
         Program {
-            path: compiled(folder, name, name, &libraries),
+            path: compiled(folder, name, &libraries),
             behind: None,
             has_symbols: true,
         }
@@ -119,7 +96,7 @@ impl Program {
         let path = PathBuf::from("/usr/bin/hpcc");
         installed(&path.display().to_string(), "hpcc").then(|| Program {
             path,
-            behind: Some(compiled(folder, "hpcc_only", "hpcc_only", &["-shared", "-fPIC"])),
+            behind: Some(compiled(folder, "hpcc_only", &["-shared", "-fPIC"])),
             has_symbols: false,
         })
     }
@@ -129,14 +106,14 @@ fn within(folder: &Path, path: &str) -> String {
     folder.join(path).display().to_string()
 }
 
-/// Compiles a source of `fixtures/hpl`, under a name of its own.
-fn compiled(folder: &Path, file: &str, name: &str, further: &[&str]) -> PathBuf {
+/// Compiles a source of `fixtures/hpl`.
+fn compiled(folder: &Path, name: &str, further: &[&str]) -> PathBuf {
     let includes =
         ["source/hpl/include", "source/include", "source/src"].map(|path| format!("-I{}", within(folder, path)));
     let mut options = vec!["-g", "-O1", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle"];
     options.extend(includes.iter().map(String::as_str));
     options.extend(further);
-    let source = format!("../../fixtures/hpl/{file}.c");
+    let source = format!("../../fixtures/hpl/{name}.c");
     Mpi::OpenMpi.built("mpicc", &source, &options, &format!("hpcc_{name}"))
 }
 
