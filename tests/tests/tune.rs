@@ -160,7 +160,7 @@ fn default_malloc_thresholds_and_an_algorithm_of_kilters_stand_side_by_side_on_f
                 out.path(),
                 &["MALLOC_MMAP_THRESHOLD_", "btl_vader_eager_limit"],
             ))
-            .args(["--fixed", "--launches", "2", "--budget", "120", "--rounds", "1"]),
+            .args(["--launches", "4", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());
