@@ -68,11 +68,11 @@ fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
                 "--repetitions",
                 "none",
                 "--min-repetitions",
-                "5",
+                "15",
             ])
             .args([
                 "--max-repetitions",
-                "5",
+                "15",
                 "--budget",
                 "120",
                 "--quiet",
