@@ -78,6 +78,7 @@ pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
     // SAFETY: no other thread runs yet.
     unsafe { std::env::set_var("KILTER_DB", "{out}/kilter.db") };
     let components = crate::components::leave_out().expect("links to the components of Open MPI");
+    let shared = crate::shared::begin().expect("a folder for what tests share");
     let trial = |module: &str, case: &'static Case| {
         // As the compiler writes a path.
         let name = format!("{}::{}", module.replace(' ', ""), case.name);
@@ -87,7 +88,7 @@ pub fn main(modules: &[(&str, &'static [Case])]) -> ExitCode {
         |(module, cases): &(&str, &'static [Case])| cases.iter().map(|case| trial(module, case)).collect::<Vec<_>>();
     let conclusion = libtest_mimic::run(&arguments, modules.iter().flat_map(of).collect());
     print_longest();
-    drop(components);
+    drop((components, shared));
     conclusion.exit_code()
 }
 

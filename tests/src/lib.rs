@@ -4,6 +4,8 @@ pub mod cluster;
 pub mod components;
 pub mod harness;
 pub mod preloaded;
+pub mod shared;
+pub mod tuned;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,14 @@ pub const FEW_REPETITIONS: [&str; 8] = [
 
 /// Options of a `kilter tune` whose subject is another one: finals in which ranks also arrive apart take twice as long.
 pub const TOGETHER: [&str; 2] = ["--arrival", "none"];
+
+/// Options of a command of whose cells nothing is asserted but that they were measured, and right: one launch of a few repetitions to see what
+/// there is, and one that is judged.
+pub const ONE_LAUNCH: [&str; 3] = ["--fixed", "--launches", "1"];
+
+/// Options of a command that finds one violation of a hundred times the bound: the fewest launches that can show it at the level of 5 %, and one
+/// look at them.
+pub const FEW_LAUNCHES: [&str; 3] = ["--fixed", "--launches", "4"];
 
 /// The repository.
 #[must_use]

@@ -10,6 +10,7 @@ use kilter_emit::digest::sha256;
 use kilter_emit::emitters;
 use kilter_emit::manifest::{Carries, Manifest, SCHEMA, StagedFile, TunedLibrary, TunedUnder};
 use kilter_emit::rules::{Choice, Rules};
+use kilter_tests::shared::made_once;
 use kilter_tests::{left_out, mpicc, preloaded, program, run};
 
 /// Ten broadcasts of 4096 bytes, and ten reductions of 1024.
@@ -28,10 +29,19 @@ int main(int argc, char **argv) {
 }
 ";
 
+/// It, compiled once.
+fn application() -> PathBuf {
+    made_once("apply::application", "application", |application| {
+        let source = application.with_extension("c");
+        fs::write(&source, APPLICATION).unwrap();
+        mpicc(&[text(&source), "-o", text(application)]);
+    })
+}
+
 /// The user's own parameter file before anything is applied.
 const MINE: &str = "# mine\nbtl_base_warn_component_unused = 0";
 
-/// A user with a home directory, and an application.
+/// A user with a home directory.
 struct User {
     directory: tempfile::TempDir,
 }
@@ -43,9 +53,6 @@ impl User {
         };
         fs::create_dir_all(user.home().join(".openmpi")).unwrap();
         fs::write(user.parameters(), MINE).unwrap();
-        let source = user.path("application.c");
-        fs::write(&source, APPLICATION).unwrap();
-        mpicc(&[text(&source), "-o", text(&user.path("application"))]);
         user
     }
 
@@ -97,7 +104,7 @@ impl User {
 
     /// To whom rank 0 of four sends.
     fn peers_of_rank_0(&self) -> BTreeSet<u32> {
-        let application = self.path("application");
+        let application = application();
         // Each rank writes a file of its own: on one standard output the ranks' lines are torn apart by each other.
         let counts = self.path("counts");
         let monitoring: &[&str] = &[
@@ -470,10 +477,10 @@ fn settings_of_another_version_are_installed_only_when_asked_for() {
 /// The library's allreduce is slow while `tune` measures, so that one of Kilter's rows is deployed whatever this machine is like.
 fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
     let user = User::new();
-    let delay = preloaded::library(user.directory.path(), "delay", &[]);
+    let delay = preloaded::library("delay", &[]);
     let out = user.path("out");
     let output = run(
-        preloaded::tune_slow_allreduce(&out, &delay, "algorithms").args(["-n", "2"]),
+        preloaded::tune_slow_allreduce(&out, &delay, "algorithms").args(["-n", "2", "--fixed"]),
         &[0, 1],
     );
     let staging = out.join("emit");
@@ -521,7 +528,7 @@ fn what_tune_emits_runs_in_an_application_from_where_it_was_installed() {
         let script = format!(
             "export KILTER_LOG=1\n{asked}\n. {}\nexec mpirun -np 2 --oversubscribe {}",
             text(&fragment),
-            text(&user.path("application"))
+            text(&application())
         );
         let output = run(&mut user.command(&["sh", "-euc", &script]), &[0]);
         String::from_utf8_lossy(&output.stderr).into_owned()

@@ -1,6 +1,6 @@
 //! `kilter check` on the real library.
 
-use kilter_tests::{cells, kilter, report, run};
+use kilter_tests::{FEW_REPETITIONS, cells, kilter, report, run};
 
 const WORDS: [&str; 5] = ["holds", "violated", "undecided", "unstable", "screened"];
 
@@ -8,17 +8,19 @@ fn reduce_at_4096_bytes_is_judged_against_allreduce_with_all_its_evidence() {
     let out = tempfile::tempdir().unwrap();
     let sizes = "1,2,1024,4096,16384,65536,1MiB";
     let output = run(
-        kilter("check", out.path()).args([
-            "-n",
-            "2",
-            "--sizes",
-            sizes,
-            "--functions",
-            "reduce,gather",
-            "--launches",
-            "7",
-            "--quiet",
-        ]),
+        kilter("check", out.path())
+            .args([
+                "-n",
+                "2",
+                "--sizes",
+                sizes,
+                "--functions",
+                "reduce,gather",
+                "--launches",
+                "7",
+                "--quiet",
+            ])
+            .args(FEW_REPETITIONS),
         &[0, 1],
     );
     let report = report(out.path());

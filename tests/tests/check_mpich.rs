@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{brought, build, build_for, in_path, kilter, left_out, report, root, run};
+use kilter_tests::{
+    FEW_REPETITIONS, ONE_LAUNCH, brought, build, build_for, in_path, kilter, left_out, report, root, run,
+};
 
 const LAUNCHER: &str = "mpirun.mpich";
 
@@ -28,17 +30,10 @@ fn every_guideline_is_verified_on_mpich() {
     }
     let out = tempfile::tempdir().unwrap();
     run(
-        kilter("check", out.path()).args([
-            "-n",
-            "2",
-            "--mpirun",
-            LAUNCHER,
-            "--sizes",
-            "256,4096",
-            "--launches",
-            "2",
-            "--quiet",
-        ]),
+        kilter("check", out.path())
+            .args(["-n", "2", "--mpirun", LAUNCHER, "--sizes", "256,4096", "--quiet"])
+            .args(FEW_REPETITIONS)
+            .args(ONE_LAUNCH),
         &[0, 1],
     );
     let report = report(out.path());
@@ -115,16 +110,8 @@ fn eight_hosts_of_mpich_are_verified_on_the_virtual_cluster() {
     let out = tempfile::tempdir().unwrap();
     let mut check = kilter("check", out.path());
     check
-        .args([
-            "-n",
-            "8",
-            "--sizes",
-            "1024,32KiB",
-            "--launches",
-            "2",
-            "--guidelines",
-            "GL3,GL8,GL10",
-        ])
+        .args(["-n", "8", "--sizes", "1024,32KiB", "--guidelines", "GL3,GL8,GL10"])
+        .args(ONE_LAUNCH)
         .arg("--mpirun")
         .arg(&launcher);
     let mut inside = cluster.inside(&check, Some("mpich"));

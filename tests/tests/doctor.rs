@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kilter_tests::components::with_all;
-use kilter_tests::{in_path, kilter, left_out, preloaded, root, run};
+use kilter_tests::{ONE_LAUNCH, in_path, kilter, left_out, preloaded, root, run};
 use serde_json::Value;
 
 /// Status and findings by check.
@@ -152,7 +152,7 @@ fn two_hosts(roots: &Path, of_b: &[(&str, &str)]) {
 /// Both ranks are on this machine, and each is told that it is on a host of its own. The pre-checks of `check` judge those, and not this machine.
 fn unlike_hosts_of_a_job_are_named_before_anything_is_measured() {
     let directory = tempfile::tempdir().unwrap();
-    let library = preloaded::library(directory.path(), "other_host", &[]);
+    let library = preloaded::library("other_host", &[]);
     let hosts = directory.path().join("hosts");
     std::fs::write(&hosts, "a slots=1\nb slots=1\n").unwrap();
     let checked = |command: &str, of_b: &[(&str, &str)]| {
@@ -160,7 +160,7 @@ fn unlike_hosts_of_a_job_are_named_before_anything_is_measured() {
         two_hosts(&roots, of_b);
         let mut kilter = kilter(command, &directory.path().join(format!("out-{command}-{}", of_b.len())));
         if command == "check" {
-            kilter.args(["--guidelines", "GL8", "--sizes", "4096", "--launches", "1"]);
+            kilter.args(["--guidelines", "GL8", "--sizes", "4096"]).args(ONE_LAUNCH);
             kilter.args(["--sync", "barrier", "--min-repetitions", "3", "--max-repetitions", "4"]);
         }
         let output = run(

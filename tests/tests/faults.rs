@@ -1,16 +1,14 @@
 //! Candidates that hang or crash do not stop a run and leave no process behind.
 
-use std::path::Path;
+use kilter_tests::{FEW_REPETITIONS, TOGETHER, algorithms_of, kilter, preloaded, processes_with, report, run};
 
-use kilter_tests::{algorithms_of, kilter, preloaded, processes_with, report, run};
-
-fn preload(directory: &Path, name: &str) -> String {
-    preloaded::library(directory, name, &[]).display().to_string()
+fn preload(name: &str) -> String {
+    preloaded::library(name, &[]).display().to_string()
 }
 
 fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
     let directory = tempfile::tempdir().unwrap();
-    let (hang, crash) = (preload(directory.path(), "hang"), preload(directory.path(), "crash"));
+    let (hang, crash) = (preload("hang"), preload("crash"));
     let description = directory.path().join("faults.toml");
     // Only the injected candidates are launch settings, so that the test is short.
     let faults = format!(
@@ -31,11 +29,14 @@ fn a_hanging_and_a_crashing_candidate_are_quarantined_and_the_run_goes_on() {
                 "4096",
                 "--guidelines",
                 "GL8",
+                "--fixed",
                 "--launches",
-                "3",
+                "2",
                 "--budget",
                 "120",
             ])
+            .args(FEW_REPETITIONS)
+            .args(TOGETHER)
             .args(["--contest", "reduce@4096", "--stall-timeout", "4", "--rounds", "1"])
             .arg("--library-description")
             .arg(&description),

@@ -2,7 +2,7 @@
 //! gives verdicts. Ignored where they are not installed.
 
 use kilter_tests::components::with_all;
-use kilter_tests::{brought, cells, kilter, report, run};
+use kilter_tests::{ONE_LAUNCH, brought, cells, kilter, report, run};
 use serde_json::Value;
 
 /// One guideline at one size on two ranks, and what the doctor says of the library: `named` is its name, `version` how that begins.
@@ -11,10 +11,11 @@ fn verified(name: &str, named: &str, version: &str) {
         return;
     };
     let out = tempfile::tempdir().unwrap();
-    let what = ["-n", "2", "--guidelines", "GL8", "--sizes", "4096", "--launches", "2"];
+    let what = ["-n", "2", "--guidelines", "GL8", "--sizes", "4096"];
     run(
         with_all(&mut kilter("check", out.path()))
             .args(what)
+            .args(ONE_LAUNCH)
             // No clocks have to be made one, and a verdict is all that is asked for.
             .args(["--sync", "barrier", "--min-repetitions", "5", "--max-repetitions", "10"])
             .arg("--quiet")

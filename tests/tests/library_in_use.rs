@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kilter_tests::{brought, build, folder_of, kilter, program, report, root, run, script};
+use kilter_tests::{ONE_LAUNCH, brought, build, folder_of, kilter, program, report, root, run, script};
 use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
@@ -16,7 +16,8 @@ fn fixture(name: &str) -> PathBuf {
 fn check(out: &Path, launcher: &Path, says: &str, form: &str) -> Command {
     let mut check = kilter("check", out);
     check
-        .args(["-n", "2", "--guidelines", "GL8", "--sizes", "4096", "--launches", "1"])
+        .args(["-n", "2", "--guidelines", "GL8", "--sizes", "4096"])
+        .args(ONE_LAUNCH)
         .args(["--sync", "barrier", "--min-repetitions", "3", "--max-repetitions", "4"])
         .args(["--mca", "coll_tuned_priority=31", "--mpirun"])
         .arg(launcher)

@@ -48,7 +48,7 @@ fn spread(medians: &Value) -> f64 {
 
 fn both_sides_vary_over_launches_and_a_function_is_not_slower_than_itself() {
     let out = tempfile::tempdir().unwrap();
-    let library = preloaded::library(out.path(), "noisy_launches", &["-lm"]);
+    let library = preloaded::library("noisy_launches", &["-lm"]);
     run(
         preloaded::preload(&mut kilter("check", out.path()), &library)
             .args([

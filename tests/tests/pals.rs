@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{cells, kilter, report, root, run};
+use kilter_tests::{ONE_LAUNCH, cells, kilter, report, root, run};
 
 /// `command` with what PBS sets in a job of these hosts, each with a slot for each of `per_node` ranks, and with PALS in the path.
 fn in_job(command: &mut Command, directory: &std::path::Path, hosts: &[String], per_node: usize) {
@@ -34,15 +34,8 @@ fn layouts_are_found_in_a_job_of_pbs_and_pals_starts_their_ranks() {
     let mut check = kilter("check", &out);
     check
         .args(["--launcher", "pals", "--guidelines", "GL8", "--sizes", "4096"])
-        .args([
-            "--min-repetitions",
-            "5",
-            "--max-repetitions",
-            "10",
-            "--launches",
-            "1",
-            "--fixed",
-        ]);
+        .args(["--min-repetitions", "5", "--max-repetitions", "10"])
+        .args(ONE_LAUNCH);
     // The cluster hands its hosts over by a file of its own; here PBS does.
     let mut by_pbs = Command::new("env");
     by_pbs

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{cells, in_path, kilter, left_out, report, root, run};
+use kilter_tests::{ONE_LAUNCH, cells, in_path, kilter, left_out, report, root, run};
 
 /// Stopped whatever happens; in a directory of its own.
 struct VirtualSlurm<'d> {
@@ -42,7 +42,8 @@ fn check(out: &Path) -> Command {
     let mut check = kilter("check", out);
     check
         .args(["--mpirun", "mpirun.openmpi", "--guidelines", "GL8", "--sizes", "4096"])
-        .args(["--min-repetitions", "5", "--max-repetitions", "10", "--launches", "2"]);
+        .args(["--min-repetitions", "5", "--max-repetitions", "10"])
+        .args(ONE_LAUNCH);
     check
 }
 

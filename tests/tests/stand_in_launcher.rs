@@ -162,7 +162,7 @@ struct StandIn {
 /// A tuning: where it wrote, and what was launched, without what is the same in every launch.
 fn tuned(stand_in: &StandIn, directory: &Path) -> (PathBuf, Vec<String>) {
     let variable = format!("-DVARIABLE=\"{}\"", stand_in.variable);
-    let library = preloaded::library(directory, "at_start", &[&variable]);
+    let library = preloaded::library("at_start", &[&variable]);
     let said = run(Command::new(program("kilter-worker")).arg("library"), &[0]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let version = said.split_once('v').unwrap().1.split(',').next().unwrap().to_owned();
@@ -337,7 +337,7 @@ fn a_switch_in_the_environment_is_searched_written_and_verified() {
 fn a_bad_value_that_is_in_force_is_put_back() {
     let directory = tempfile::tempdir().unwrap();
     let variable = "-DVARIABLE=\"OMPI_MCA_btl_vader_eager_limit\"";
-    let library = preloaded::library(directory.path(), "at_start", &[variable]);
+    let library = preloaded::library("at_start", &[variable]);
     let out = directory.path().join("out");
     run(
         preloaded::tune_slow_allreduce(&out, &library, "parameters")

@@ -2,59 +2,29 @@
 //! is not eager, so that a fix is there to be found whatever this machine is like, and slows nothing that a machine shows. Where the library shows the violation by itself, it is
 //! mended there, too.
 
-use std::path::Path;
-
 use kilter_tests::components::with_all;
-use kilter_tests::{
-    FEW_REPETITIONS, TOGETHER, algorithms_of, cells, few_settings, kilter, left_out, preloaded, report, run,
-};
+use kilter_tests::tuned::{self, SLOW_BYTES};
+use kilter_tests::{FEW_REPETITIONS, TOGETHER, algorithms_of, cells, few_settings, kilter, left_out, report, run};
 use serde_json::Value;
-
-/// Far more than a reduce of 4 KiB takes.
-const DELAY_NS: u64 = 2_000_000;
-
-fn tune(out: &Path, further: &[&str]) -> Value {
-    let mut tune = kilter("tune", out);
-    let slow = preloaded::library(out, "slow_reduce", &[]);
-    preloaded::delayed_by(preloaded::preload(&mut tune, &slow), DELAY_NS)
-        .args(["-n", "2", "--guidelines", "GL8", "--sizes", "1024,4096,16384"])
-        .args(["--launches", "7", "--budget", "120"])
-        .args(TOGETHER);
-    let output = run(tune.args(further), &[0, 1]);
-    for printed in [&output.stdout, &output.stderr] {
-        println!("{}", String::from_utf8_lossy(printed));
-    }
-    report(out)
-}
 
 /// The slow reduce is found.
 fn assert_violated(report: &Value) {
-    let before = &cells(report, "GL8", 4096)[0]["before"];
+    let before = &cells(report, "GL8", SLOW_BYTES)[0]["before"];
     assert_eq!(before["verdict"], "violated", "{before:#}");
 }
 
 fn the_eager_limit_is_found_emitted_and_confirmed() {
-    let out = tempfile::tempdir().unwrap();
-    // The setting that fixes it, among some that do not. The next test searches all settings.
-    let few = few_settings(
-        out.path(),
-        &[
-            "btl_vader_fbox_max",
-            "btl_vader_eager_limit",
-            "pml_ob1_send_pipeline_depth",
-        ],
-    );
-    let few = few.to_str().unwrap();
-    let report = tune(out.path(), &["--only", "parameters", "--library-description", few]);
+    let out = &tuned::eager_limit().out;
+    let report = report(out);
     assert_violated(&report);
     let changes = report["changes"].as_array().unwrap();
     let change = changes.iter().find(|change| change["name"] == "btl_vader_eager_limit");
-    let cell = cells(&report, "GL8", 4096)[0];
+    let cell = cells(&report, "GL8", SLOW_BYTES)[0];
     // The library's algorithms are as slow as its choice, so nothing else mends it.
     let change = change.unwrap_or_else(|| panic!("the eager limit is not deployed: {changes:#?} {cell:#}"));
     let limit: u64 = change["value"].as_str().unwrap().parse().unwrap();
-    assert!(limit > 4096, "the limit has to be raised, it is {limit}");
-    let file = out.path().join("emit").join(change["file"].as_str().unwrap());
+    assert!(limit > SLOW_BYTES, "the limit has to be raised, it is {limit}");
+    let file = out.join("emit").join(change["file"].as_str().unwrap());
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(
         text.lines()
@@ -123,8 +93,10 @@ fn with_parameters_frozen_a_plugin_or_mockup_fixes_or_the_reason_is_given() {
     let out = tempfile::tempdir().unwrap();
     let mix = out.path().join("mix.toml");
     std::fs::write(&mix, MIX).unwrap();
-    let mix = ["--only", "algorithms", "--mix", mix.to_str().unwrap()];
-    let report = tune(out.path(), &mix);
+    let mut tune = tuned::tune_slow_reduce(out.path());
+    let output = run(tune.args(["--only", "algorithms", "--mix"]).arg(&mix), &[0, 1]);
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    let report = report(out.path());
     let measured = report["cells"].as_array().unwrap().iter();
     assert!(
         measured.clone().count() > 0 && measured.clone().all(|cell| cell["bytes"] != 1024),
@@ -236,7 +208,7 @@ fn algorithms_that_nobody_asks_for_are_not_credited_but_with_what_admits_them() 
             .args(["--sizes", "64KiB", "--contest", "reduce@64KiB", "--only", "parameters"])
             .args(FEW_REPETITIONS)
             .args(TOGETHER)
-            .args(["--launches", "2", "--budget", "120", "--rounds", "1"]),
+            .args(["--fixed", "--launches", "2", "--budget", "120", "--rounds", "1"]),
         &[0, 1],
     );
     let report = report(out.path());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kilter_tests::cluster::Cluster;
-use kilter_tests::{few_settings, kilter, preloaded, run};
+use kilter_tests::{TOGETHER, few_settings, kilter, preloaded, run};
 use serde_json::Value;
 
 fn json(path: &Path) -> Value {
@@ -15,9 +15,9 @@ fn json(path: &Path) -> Value {
 fn two_layouts_are_tuned_into_one_profile_and_proven_on_it() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
-    let library = preloaded::library(directory.path(), "delay", &[]);
+    let library = preloaded::library("delay", &[]);
     let mut tune = preloaded::tune_slow_allreduce(&out, &library, "algorithms");
-    tune.args(["--layouts", "2,1x3"]);
+    tune.args(["--layouts", "2,1x3", "--fixed"]);
     let output = run(&mut tune, &[0, 1]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     println!("{said}");
@@ -137,7 +137,8 @@ fn ranks_are_spread_over_the_hosts_of_a_cluster() {
         "1",
         "--only",
         "parameters",
-    ]);
+    ])
+    .args(TOGETHER);
     tune.arg("--library-description").arg(few_settings(
         directory.path(),
         &["btl_tcp_eager_limit", "btl_vader_eager_limit"],

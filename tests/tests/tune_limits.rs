@@ -1,15 +1,16 @@
 //! Limits on fixes: functions that must be left alone, scratch, and results that must stay the same bit by bit.
 
-use kilter_tests::{FEW_REPETITIONS, TOGETHER, cells, kilter, preloaded, report, run};
+use kilter_tests::{FEW_LAUNCHES, FEW_REPETITIONS, TOGETHER, cells, kilter, preloaded, report, run};
 
 fn a_function_that_is_left_alone_stays_violated_with_that_reason() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out");
-    let slow = preloaded::library(directory.path(), "slow_bcast", &[]);
+    let slow = preloaded::library("slow_bcast", &[]);
     run(
         preloaded::preload(&mut kilter("tune", &out), &slow)
-            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
-            .args(["--fixed", "--budget", "240", "--leave", "bcast"])
+            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024"])
+            .args(["--budget", "240", "--leave", "bcast"])
+            .args(FEW_LAUNCHES)
             .args(FEW_REPETITIONS),
         &[1],
     );
@@ -34,7 +35,7 @@ fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
                 "--sizes",
                 "64KiB",
                 "--launches",
-                "3",
+                "2",
                 "--fixed",
             ])
             .args(["--budget", "120", "--rounds", "1", "--only", "algorithms"])

@@ -9,6 +9,7 @@ use kilter_algorithms::Collective;
 use kilter_emit::mpich_library::{self, OwnSelection};
 use kilter_emit::selection::{ForRanks, Range, SizeRule, Tree};
 use kilter_emit::{selection_guard, selection_lint};
+use kilter_tests::shared::made_once;
 use kilter_tests::{algorithms_of, brought, build_for, cells, in_path, left_out, preloaded, report, root, run};
 
 const LAUNCHER: &str = "mpirun.mpich";
@@ -39,21 +40,29 @@ fn own(worker: &Path) -> OwnSelection {
     mpich_library::read(Path::new(file)).unwrap()
 }
 
-fn compile(source: &str, to: &Path, further: &[&str]) {
-    compile_by(Path::new(COMPILER), source, to, further);
+/// A fixture, compiled once by each compiler.
+fn compiled(compiler: &Path, source: &str, name: &str, further: &[&str]) -> PathBuf {
+    made_once(&format!("{} {source}", compiler.display()), name, |to| {
+        let source = root().join("tests/fixtures").join(source);
+        let mut compile = Command::new(compiler);
+        compile.args(["-O1", "-o"]).arg(to).arg(source);
+        run(compile.args(further).arg("-ldl"), &[0]);
+    })
 }
 
-fn compile_by(compiler: &Path, source: &str, to: &Path, further: &[&str]) {
-    let source = root().join("tests/fixtures").join(source);
-    run(
-        Command::new(compiler)
-            .args(["-O1", "-o"])
-            .arg(to)
-            .arg(source)
-            .args(further)
-            .arg("-ldl"),
-        &[0],
-    );
+/// The application that counts the messages of collectives.
+fn count_sends(compiler: &Path) -> PathBuf {
+    compiled(compiler, "count_sends.c", "count_sends", &["-rdynamic"])
+}
+
+/// The library that slows an allreduce of nobody's choice.
+fn slow_default() -> PathBuf {
+    compiled(
+        Path::new(COMPILER),
+        "slow_default.c",
+        "slow_default.so",
+        &["-shared", "-fPIC"],
+    )
 }
 
 /// An algorithm for each collective that may be switched on size, with another number of messages than the library's own on 4
@@ -162,11 +171,7 @@ fn a_selection_file_acts_on(library: &str) {
         "{error}"
     );
     let directory = tempfile::tempdir().unwrap();
-    let (program, file) = (
-        directory.path().join("count_sends"),
-        directory.path().join("selection.json"),
-    );
-    compile_by(&bin.join("mpicc"), "count_sends.c", &program, &["-rdynamic"]);
+    let (program, file) = (count_sends(&bin.join("mpicc")), directory.path().join("selection.json"));
     std::fs::write(&file, tree.to_text()).unwrap();
     let mut launch = Command::new(&launcher);
     launch
@@ -190,8 +195,7 @@ fn a_selection_file_acts_on_5_0() {
 
 fn assert_a_file_acts(worker: &Path, launcher: &Path, compiler: &Path) {
     let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("count_sends");
-    compile_by(compiler, "count_sends.c", &program, &["-rdynamic"]);
+    let program = count_sends(compiler);
     let own = own(worker);
     // Each rank has a node of its own to the library (`MPIR_CVAR_NOLOCAL`).
     let tree = with_rules(&own, 4, (1, 1));
@@ -259,8 +263,7 @@ fn assert_a_file_acts(worker: &Path, launcher: &Path, compiler: &Path) {
 fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
     let Some(worker) = worker() else { return };
     let directory = tempfile::tempdir().unwrap();
-    let slow = directory.path().join("slow_default.so");
-    compile("slow_default.c", &slow, &["-shared", "-fPIC"]);
+    let slow = slow_default();
     // Settings of whole launches cannot fix it; without them the budget is the algorithms'.
     let file = directory.path().join("mpich.toml");
     std::fs::write(&file, algorithms_of("mpich-4.0")).unwrap();
@@ -269,7 +272,7 @@ fn an_algorithm_of_the_library_is_found_emitted_and_confirmed() {
         preloaded::tune_slow_allreduce(&out, &slow, "parameters")
             .arg("--library-description")
             .arg(&file)
-            .args(["-n", "2", "--mpirun", LAUNCHER]),
+            .args(["-n", "2", "--fixed", "--mpirun", LAUNCHER]),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);
@@ -319,11 +322,10 @@ fn a_row_of_kilters_is_found_emitted_and_confirmed() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let slow = directory.path().join("slow_default.so");
-    compile("slow_default.c", &slow, &["-shared", "-fPIC"]);
+    let slow = slow_default();
     let out = directory.path().join("out");
     let output = run(
-        preloaded::tune_slow_allreduce(&out, &slow, "algorithms").args(["-n", "2", "--mpirun", LAUNCHER]),
+        preloaded::tune_slow_allreduce(&out, &slow, "algorithms").args(["-n", "2", "--fixed", "--mpirun", LAUNCHER]),
         &[0, 1],
     );
     let said = String::from_utf8_lossy(&output.stderr);

@@ -41,6 +41,7 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     .args([
         "--only",
         "parameters",
+        "--fixed",
         "--launches",
         "2",
         "--budget",
@@ -57,7 +58,7 @@ fn a_missed_target_is_met_by_the_progress_thread_as_it_is_emitted() {
     ));
     tune.args(["--model", "clock"]);
     // A large message is late unless somebody makes progress.
-    let late = preloaded::library(out.path(), "late_message", &[]);
+    let late = preloaded::library("late_message", &[]);
     preloaded::preload(&mut tune, &late).args(["--env", &format!("KILTER_TEST_LATE_NS={LATE_NS}")]);
     let output = run(&mut cluster.inside(&tune, None), &[0, 1]);
     println!("{}", String::from_utf8_lossy(&output.stderr));

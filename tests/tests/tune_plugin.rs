@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kilter_tests::{FEW_REPETITIONS, TOGETHER, cells, kilter, mpicc, preloaded, program, report, root, run};
+use kilter_tests::{
+    FEW_LAUNCHES, FEW_REPETITIONS, TOGETHER, cells, kilter, mpicc, preloaded, program, report, root, run,
+};
 
 fn built(directory: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let file = directory.join(name);
@@ -31,12 +33,13 @@ fn a_plugins_row_wins_is_emitted_and_runs() {
     let plugin = example(directory.path());
     let unavailable = self::plugin(directory.path(), "unavailable.so", "tests/fixtures/unavailable.c");
     // The library's broadcast is slow, and so is whatever calls it; messages are not.
-    let slow = preloaded::library(directory.path(), "slow_bcast", &[]);
+    let slow = preloaded::library("slow_bcast", &[]);
     let out = directory.path().join("out");
     let tuned = run(
         preloaded::preload(&mut kilter("tune", &out), &slow)
-            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024", "--launches", "5"])
-            .args(["--fixed", "--budget", "240", "--rounds", "1", "--only", "plugins"])
+            .args(["-n", "2", "--guidelines", "GL10", "--sizes", "1024"])
+            .args(["--budget", "240", "--rounds", "1", "--only", "plugins"])
+            .args(FEW_LAUNCHES)
             .args(FEW_REPETITIONS)
             .args(TOGETHER)
             // Rows that did not say what they keep would be no candidates.

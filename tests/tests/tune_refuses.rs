@@ -43,10 +43,16 @@ fn what_is_fast_and_wrong_is_quarantined_and_nothing_is_deployed() {
     let libexec = directory.path().join("libexec");
     fs::create_dir(&libexec).unwrap();
     programs(&libexec);
-    let delay = preloaded::library(directory.path(), "delay", &[]);
+    let delay = preloaded::library("delay", &[]);
     let out = directory.path().join("out");
     let output = run(
-        preloaded::tune_slow_allreduce(&out, &delay, "algorithms").args(["-n", "2", "--libexec", text(&libexec)]),
+        preloaded::tune_slow_allreduce(&out, &delay, "algorithms").args([
+            "-n",
+            "2",
+            "--fixed",
+            "--libexec",
+            text(&libexec),
+        ]),
         &[1],
     );
     let said = String::from_utf8_lossy(&output.stderr);

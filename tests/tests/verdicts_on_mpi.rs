@@ -59,8 +59,7 @@ fn delayed(library: &Path, delay_ns: u64) -> Vec<Value> {
 }
 
 fn an_injected_delay_is_found_and_measured() {
-    let directory = tempfile::tempdir().unwrap();
-    let library = preloaded::library(directory.path(), "delay", &[]);
+    let library = preloaded::library("delay", &[]);
     let none = delayed(&library, 0);
     assert_eq!(none.len(), 5);
     // One false alarm is promised in at most one run of twenty.

@@ -1,6 +1,7 @@
 /* An ordinary MPI program: every collective that can be replaced, checked against a sequential model.
  *
- * With LARGE_COUNTS, in the large count forms; with BRIEF, with one count of elements. At the end rank 0 prints a line for each kind of call that it made:
+ * With LARGE_COUNTS, in the large count forms; with BRIEF, with one count of elements. KILTER_TEST_COLLECTIVES, such as " bcast scan ", leaves it these
+ * collectives alone. At the end rank 0 prints a line for each kind of call that it made:
  *     CALLS <collective> <ranks of the communicator> <total bytes, 0 where not all ranks know> <operator commutes: 0 or 1> <number of calls>
  * and then "OK". Any wrong byte ends the job with a line that says which call it was.
  */
@@ -73,6 +74,14 @@ static void call(const char *name, long bytes, int commutes, const char *format,
         kinds_of_call++;
     }
     calls[i].number++;
+}
+
+/* True if this collective is to be called. */
+static int wanted(const char *name) {
+    const char *only = getenv("KILTER_TEST_COLLECTIVES");
+    char whole[34];
+    snprintf(whole, sizeof whole, " %s ", name);
+    return only == NULL || strstr(only, whole) != NULL;
 }
 
 static uint32_t word(int of, long i) { return (uint32_t)(((uint64_t)(of * 7919 + 1 + i) * 2654435769u) >> 3) | 1; }
@@ -169,34 +178,41 @@ static void reductions(int kind, int count, int in_place) {
     const Kind *k = &kinds[kind];
     const long n = (long)count * k->size;
     char *send = filled(kind, count);
-    char *recv = in_place ? filled(kind, count) : buffer(count, k->extent);
+    char *recv;
     const void *from = in_place ? MPI_IN_PLACE : send;
-    call("allreduce", n, k->commutes, "%s, in place %d", k->name, in_place);
-    MPI_Allreduce(from, recv, count, k->type, k->op, comm);
-    expect_combined(kind, recv, ranks - 1, 0, count, count);
-    free(recv);
-
-    recv = in_place ? filled(kind, count) : buffer(count, k->extent);
-    call("scan", n, k->commutes, "%s, in place %d", k->name, in_place);
-    MPI_Scan(from, recv, count, k->type, k->op, comm);
-    expect_combined(kind, recv, rank, 0, count, count);
-    free(recv);
-
-    recv = in_place ? filled(kind, count) : buffer(count, k->extent);
-    call("exscan", n, k->commutes, "%s, in place %d", k->name, in_place);
-    MPI_Exscan(from, recv, count, k->type, k->op, comm);
-    if (rank > 0) {
-        expect_combined(kind, recv, rank - 1, 0, count, count);
-    } else {
-        char *untouched = in_place ? filled(kind, count) : buffer(count, k->extent);
-        if (memcmp(recv, untouched, (size_t)((long)count * k->extent + GUARD)) != 0) {
-            fail("the lowest rank's buffer changed", 0);
-        }
-        free(untouched);
+    if (wanted("allreduce")) {
+        recv = in_place ? filled(kind, count) : buffer(count, k->extent);
+        call("allreduce", n, k->commutes, "%s, in place %d", k->name, in_place);
+        MPI_Allreduce(from, recv, count, k->type, k->op, comm);
+        expect_combined(kind, recv, ranks - 1, 0, count, count);
+        free(recv);
     }
-    free(recv);
 
-    for (int root = 0; root < ranks; root++) {
+    if (wanted("scan")) {
+        recv = in_place ? filled(kind, count) : buffer(count, k->extent);
+        call("scan", n, k->commutes, "%s, in place %d", k->name, in_place);
+        MPI_Scan(from, recv, count, k->type, k->op, comm);
+        expect_combined(kind, recv, rank, 0, count, count);
+        free(recv);
+    }
+
+    if (wanted("exscan")) {
+        recv = in_place ? filled(kind, count) : buffer(count, k->extent);
+        call("exscan", n, k->commutes, "%s, in place %d", k->name, in_place);
+        MPI_Exscan(from, recv, count, k->type, k->op, comm);
+        if (rank > 0) {
+            expect_combined(kind, recv, rank - 1, 0, count, count);
+        } else {
+            char *untouched = in_place ? filled(kind, count) : buffer(count, k->extent);
+            if (memcmp(recv, untouched, (size_t)((long)count * k->extent + GUARD)) != 0) {
+                fail("the lowest rank's buffer changed", 0);
+            }
+            free(untouched);
+        }
+        free(recv);
+    }
+
+    for (int root = 0; wanted("reduce") && root < ranks; root++) {
 #ifdef MPICH_VERSION
         if (in_place && root > 0) {
             continue; /* MPICH 4.0.2 itself crashes there with two ranks */
@@ -214,17 +230,19 @@ static void reductions(int kind, int count, int in_place) {
     expect_input(kind, send, count);
     free(send);
 
-    const long total = (long)count * ranks;
-    send = filled(kind, total);
-    recv = in_place ? filled(kind, total) : buffer(total, k->extent);
-    call("reduce_scatter_block", n * ranks, k->commutes, "%s, in place %d", k->name, in_place);
-    MPI_Reduce_scatter_block(from == MPI_IN_PLACE ? MPI_IN_PLACE : send, recv, count, k->type, k->op, comm);
-    expect_combined(kind, recv, ranks - 1, (long)rank * count, count, total);
-    expect_input(kind, send, total);
-    free(recv);
-    free(send);
+    if (wanted("reduce_scatter_block")) {
+        const long total = (long)count * ranks;
+        send = filled(kind, total);
+        recv = in_place ? filled(kind, total) : buffer(total, k->extent);
+        call("reduce_scatter_block", n * ranks, k->commutes, "%s, in place %d", k->name, in_place);
+        MPI_Reduce_scatter_block(from == MPI_IN_PLACE ? MPI_IN_PLACE : send, recv, count, k->type, k->op, comm);
+        expect_combined(kind, recv, ranks - 1, (long)rank * count, count, total);
+        expect_input(kind, send, total);
+        free(recv);
+        free(send);
+    }
 
-    for (int uneven = 0; uneven < 2; uneven++) {
+    for (int uneven = 0; wanted("reduce_scatter") && uneven < 2; uneven++) {
         Count counts[MAX_RANKS];
         long sum = 0, first = 0;
         for (int i = 0; i < ranks; i++) {
@@ -296,56 +314,65 @@ static void movements(int layout, int other, int count, int in_place) {
     MPI_Datatype type = layouts[layout].type, other_type = layouts[other].type;
 
     int32_t *send = pairs(layout, rank, count);
-    int32_t *recv = empty(other, total);
-    if (in_place) {
-        write_pairs(other, recv + (long)rank * count * layouts[other].slots, rank, 0, count);
-    }
-    call("allgather", n * ranks, 1, "layouts %d and %d, in place %d", layout, other, in_place);
-    MPI_Allgather(in_place ? MPI_IN_PLACE : send, count, type, recv, count, other_type, comm);
-    for (int of = 0; of < ranks; of++) {
-        const long end = of == ranks - 1 ? count : -1;
-        expect_pairs(other, recv + (long)of * count * layouts[other].slots, of, 0, count, end);
-    }
-    free(recv);
-
-    for (int root = 0; root < ranks; root++) {
-        const int is_root = rank == root;
-        recv = is_root ? empty(other, total) : NULL;
-        if (is_root && in_place) {
+    int32_t *recv;
+    if (wanted("allgather")) {
+        recv = empty(other, total);
+        if (in_place) {
             write_pairs(other, recv + (long)rank * count * layouts[other].slots, rank, 0, count);
         }
-        call("gather", n * ranks, 1, "layouts %d and %d, in place %d, root %d", layout, other, in_place, root);
-        /* Arguments that MPI ignores on a rank are nonsense here. */
-        MPI_Gather(is_root && in_place ? MPI_IN_PLACE : send, is_root && in_place ? -5 : count,
-                   is_root && in_place ? MPI_DATATYPE_NULL : type, recv, is_root ? count : -7,
-                   is_root ? other_type : MPI_DATATYPE_NULL, root, comm);
-        for (int of = 0; is_root && of < ranks; of++) {
+        call("allgather", n * ranks, 1, "layouts %d and %d, in place %d", layout, other, in_place);
+        MPI_Allgather(in_place ? MPI_IN_PLACE : send, count, type, recv, count, other_type, comm);
+        for (int of = 0; of < ranks; of++) {
             const long end = of == ranks - 1 ? count : -1;
             expect_pairs(other, recv + (long)of * count * layouts[other].slots, of, 0, count, end);
         }
         free(recv);
+    }
 
-        int32_t *whole = is_root ? pairs(layout, root, total) : NULL;
-        recv = empty(other, count);
-        call("scatter", n * ranks, 1, "layouts %d and %d, in place %d, root %d", layout, other, in_place, root);
-        MPI_Scatter(whole, is_root ? count : -7, is_root ? type : MPI_DATATYPE_NULL,
-                    is_root && in_place ? MPI_IN_PLACE : recv, is_root && in_place ? -5 : count,
-                    is_root && in_place ? MPI_DATATYPE_NULL : other_type, root, comm);
-        if (!(is_root && in_place)) {
-            expect_pairs(other, recv, root, (long)rank * count, count, count);
+    for (int root = 0; root < ranks; root++) {
+        const int is_root = rank == root;
+        if (wanted("gather")) {
+            recv = is_root ? empty(other, total) : NULL;
+            if (is_root && in_place) {
+                write_pairs(other, recv + (long)rank * count * layouts[other].slots, rank, 0, count);
+            }
+            call("gather", n * ranks, 1, "layouts %d and %d, in place %d, root %d", layout, other, in_place, root);
+            /* Arguments that MPI ignores on a rank are nonsense here. */
+            MPI_Gather(is_root && in_place ? MPI_IN_PLACE : send, is_root && in_place ? -5 : count,
+                       is_root && in_place ? MPI_DATATYPE_NULL : type, recv, is_root ? count : -7,
+                       is_root ? other_type : MPI_DATATYPE_NULL, root, comm);
+            for (int of = 0; is_root && of < ranks; of++) {
+                const long end = of == ranks - 1 ? count : -1;
+                expect_pairs(other, recv + (long)of * count * layouts[other].slots, of, 0, count, end);
+            }
+            free(recv);
         }
-        if (is_root) {
-            expect_pairs(layout, whole, root, 0, total, total);
-        }
-        free(whole);
-        free(recv);
 
-        const int mine = is_root ? layout : other;
-        recv = is_root ? pairs(mine, root, count) : empty(mine, count);
-        call("bcast", n, 1, "layouts %d and %d, root %d", layout, other, root);
-        MPI_Bcast(recv, count, layouts[mine].type, root, comm);
-        expect_pairs(mine, recv, root, 0, count, count);
-        free(recv);
+        if (wanted("scatter")) {
+            int32_t *whole = is_root ? pairs(layout, root, total) : NULL;
+            recv = empty(other, count);
+            call("scatter", n * ranks, 1, "layouts %d and %d, in place %d, root %d", layout, other, in_place, root);
+            MPI_Scatter(whole, is_root ? count : -7, is_root ? type : MPI_DATATYPE_NULL,
+                        is_root && in_place ? MPI_IN_PLACE : recv, is_root && in_place ? -5 : count,
+                        is_root && in_place ? MPI_DATATYPE_NULL : other_type, root, comm);
+            if (!(is_root && in_place)) {
+                expect_pairs(other, recv, root, (long)rank * count, count, count);
+            }
+            if (is_root) {
+                expect_pairs(layout, whole, root, 0, total, total);
+            }
+            free(whole);
+            free(recv);
+        }
+
+        if (wanted("bcast")) {
+            const int mine = is_root ? layout : other;
+            recv = is_root ? pairs(mine, root, count) : empty(mine, count);
+            call("bcast", n, 1, "layouts %d and %d, root %d", layout, other, root);
+            MPI_Bcast(recv, count, layouts[mine].type, root, comm);
+            expect_pairs(mine, recv, root, 0, count, count);
+            free(recv);
+        }
     }
     expect_pairs(layout, send, rank, 0, count, count);
     free(send);
@@ -378,7 +405,9 @@ static void everything(MPI_Comm on) {
             blocks(rank % LAYOUTS, (rank + 1) % LAYOUTS, counts[i], in_place);
         }
     }
-    barriers();
+    if (wanted("barrier")) {
+        barriers();
+    }
     const int sent = 1000 + rank;
     MPI_Status status;
     MPI_Send(&sent, 1, MPI_INT, (rank + 1) % ranks, 5, comm);

@@ -102,6 +102,9 @@ static void gathers(int layout, int other, int count, int in_place, int placemen
     write_pairs(layout, send, rank, 0, (long)own);
     /* root -1 stands for all ranks */
     for (int root = -1; root < ranks; root++) {
+        if (!wanted(root < 0 ? "allgatherv" : "gatherv")) {
+            continue;
+        }
         const int takes = root < 0 || rank == root, is_here = in_place && takes;
         int32_t *recv = empty(other, all.capacity), *wanted = empty(other, all.capacity);
         for (int i = 0; i < ranks && takes; i++) {
@@ -157,11 +160,17 @@ static void scatterv(int layout, int other, int count, int in_place, int placeme
 }
 
 static void blocks(int layout, int other, int count, int in_place) {
-    alltoall(layout, other, count, in_place);
+    if (wanted("alltoall")) {
+        alltoall(layout, other, count, in_place);
+    }
     for (int placement = 0; placement < PLACEMENTS; placement++) {
-        alltoallv(layout, other, count, in_place, placement);
+        if (wanted("alltoallv")) {
+            alltoallv(layout, other, count, in_place, placement);
+        }
         gathers(layout, other, count, in_place, placement);
-        scatterv(layout, other, count, in_place, placement);
+        if (wanted("scatterv")) {
+            scatterv(layout, other, count, in_place, placement);
+        }
     }
 }
 

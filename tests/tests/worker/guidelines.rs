@@ -7,7 +7,7 @@ use kilter_algorithms::Collective;
 use kilter_model::config::guideline::{self, Kind};
 use kilter_model::place::Place;
 use kilter_model::plan::{Plan, Subject};
-use kilter_protocol::plan::{Block, Element, Item, Root};
+use kilter_protocol::plan::{Block, Element, Item, Repetitions, Root, Synchronisation};
 
 use crate::worker::job::{Job, block, item};
 
@@ -102,7 +102,12 @@ fn prove(ranks: usize, root: Root, element: Element) {
     let mut job = Job::new(ranks);
     job.header.root = root;
     job.header.element = element;
-    let blocks = [blocks(ranks, element), over_parts(ranks, element)].concat();
+    // The subject is data: every item is compared after its trial and after its one repetition, and ranks need not begin together.
+    job.header.sync = Synchronisation::Barrier;
+    let mut blocks = [blocks(ranks, element), over_parts(ranks, element)].concat();
+    for block in &mut blocks {
+        block.repetitions = Repetitions::fixed(1, block.repetitions.seconds);
+    }
     let finished = job.run_well(&blocks);
     let (mut absent, mut wrong) = (BTreeSet::new(), Vec::new());
     for (block, item, reason) in finished.failures() {

@@ -36,6 +36,10 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
+/// The same between two looks at the direct child, which take one system call each: a launcher ends a tenth of a second after its ranks, and
+/// every launch waits for that.
+const LONGEST_PAUSE_FOR_CHILD: Duration = Duration::from_millis(4);
+
 /// Errors of processes.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -162,7 +166,10 @@ impl Process {
     /// Waits until the direct child has ended, for at most `limit`; returns true if it has.
     #[must_use]
     pub fn wait(&self, limit: Duration) -> bool {
-        let mut pause = Pause::new(limit);
+        let mut pause = Pause {
+            longest: LONGEST_PAUSE_FOR_CHILD,
+            ..Pause::new(limit)
+        };
         loop {
             if self.has_ended() {
                 return true;
@@ -305,6 +312,7 @@ fn detach(tuner: i32) -> io::Result<()> {
 /// Pauses that grow, up to a limit in all.
 pub(super) struct Pause {
     next: Duration,
+    longest: Duration,
     deadline: Instant,
 }
 
@@ -312,6 +320,7 @@ impl Pause {
     pub(super) fn new(limit: Duration) -> Pause {
         Pause {
             next: SHORTEST_PAUSE,
+            longest: LONGEST_PAUSE,
             deadline: Instant::now() + limit,
         }
     }
@@ -323,7 +332,7 @@ impl Pause {
             return false;
         }
         std::thread::sleep(self.next.min(left));
-        self.next = (self.next * 2).min(LONGEST_PAUSE);
+        self.next = (self.next * 2).min(self.longest);
         true
     }
 }
