@@ -3,6 +3,7 @@
 //! Symbols: `n` bytes of the setting, `p` ranks; alpha in s, beta and gamma in s/byte. A call without data costs nothing.
 
 use crate::schedule::ceil_log2;
+use crate::shared_memory::{steps, used};
 use crate::{Cost, Setting};
 
 /// Each block but one by itself, one after the other: `(p-1)*(alpha + n/p*beta)`.
@@ -59,6 +60,19 @@ pub(crate) fn combined_by_doubling(setting: &Setting<'_>) -> Cost {
         rounds,
         bytes_sent: rounds * n,
         bytes_reduced: rounds * n,
+    })
+}
+
+/// Inputs copied into slots of shared memory and out of them, `s` bytes at a time, where the last rank combines all of them itself:
+/// `ceil(n/s)*alpha + 2n*beta + (p-1)n*gamma`.
+pub(crate) fn combined_in_shared_memory(setting: &Setting<'_>) -> Cost {
+    if setting.p_ranks == 1 {
+        return Cost::ZERO;
+    }
+    of_data(setting, |p, n| Cost {
+        rounds: steps(setting.n_bytes, used(setting.parameters)),
+        bytes_sent: 2.0 * n,
+        bytes_reduced: (p - 1.0) * n,
     })
 }
 
