@@ -53,14 +53,23 @@ pub(crate) fn blocks_by_doubling(setting: &Setting<'_>) -> Cost {
     })
 }
 
-/// All data in every round, where it is combined: `ceil(log2 p)*(alpha + n*beta + n*gamma)`.
-pub(crate) fn combined_by_doubling(setting: &Setting<'_>) -> Cost {
+/// All data in every round: `ceil(log2 p)*(alpha + n*beta)`.
+pub(crate) fn all_by_doubling(setting: &Setting<'_>) -> Cost {
     let rounds = f64::from(ceil_log2(setting.p_ranks));
     of_data(setting, |_, n| Cost {
         rounds,
         bytes_sent: rounds * n,
-        bytes_reduced: rounds * n,
+        bytes_reduced: 0.0,
     })
+}
+
+/// The same, where all of it is combined as well: `ceil(log2 p)*(alpha + n*beta + n*gamma)`.
+pub(crate) fn combined_by_doubling(setting: &Setting<'_>) -> Cost {
+    let messages = all_by_doubling(setting);
+    Cost {
+        bytes_reduced: messages.bytes_sent,
+        ..messages
+    }
 }
 
 /// Inputs copied into slots of shared memory and out of them, `s` bytes at a time, where the last rank combines all of them itself:
