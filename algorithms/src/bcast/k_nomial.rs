@@ -8,8 +8,8 @@
 //!         = (k-1)log_k p*(alpha + n*beta) for p = k^i
 //!         (n = bytes, p = ranks, k = radix; alpha in s, beta in s/byte); exact for every p and root.
 //!
-//! Between the binomial tree and the linear one: the messages of a level go out at once, and where several that do cost little more
-//! than one, the `log_k p` levels count. For small sizes.
+//! Between the binomial tree and the linear one. The messages of a level go out at once: where several together cost little more than
+//! one, a call takes the time of `log_k p` levels, fewer than a binomial tree has. For small sizes.
 //!
 //! The tree is that of [`crate::schedule::Grouping`] from the root down; so the last level stays on nodes with `k` ranks in order. For
 //! five ranks, radix 3 and root 1:

@@ -66,7 +66,7 @@ impl Grouping {
         }
     }
 
-    /// The levels on which it leads a group, the smallest group first. Behind the last full group it may be alone in one.
+    /// The levels on which the rank leads a group, the smallest group first. A group of left-over ranks may have this rank alone.
     #[must_use]
     pub fn levels(&self) -> Range<u32> {
         0..self.levels
@@ -83,7 +83,7 @@ impl Grouping {
         below.chain(above).map(move |start| group(start, span, self.p))
     }
 
-    /// Those of all levels, smallest first.
+    /// The ranks of each child's subtree on all levels, smallest first.
     pub fn children(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.levels().flat_map(|level| self.children_on(level))
     }

@@ -1,21 +1,22 @@
-//! Which calls that find nothing are timed.
+//! Sampling of the calls that find nothing: behind many of them, few are timed.
 //!
 //! A program that polls calls MPI for as long as nothing comes: hpcc's `MPIRandomAccess` makes tens of millions of calls of `MPI_Test` and `MPI_Testany`.
 //! Two readings of the clock take as long as such a call. So behind a row of them about one in eight is timed, and behind a long row one in 32; it stands
-//! for those before it that were not. How many these are is drawn, since a program may ask for several things in turn, of which one would always be hit.
+//! for those before it that were not. The number of these is drawn: with a fixed one, a program that tests several requests in turn could have the same one
+//! timed each time.
 //! A call that finds something halves the row: a program that goes on to poll as before is soon known again, and one that finds something each time is
 //! timed each time.
 
 /// Calls in a row that find nothing, each of which is timed.
 const TIMED: u32 = 64;
 
-/// Calls between two that are timed are drawn from so many numbers behind these, as a logarithm to base 2.
+/// Logarithm to base 2 of the numbers from which the gap between two timed calls is drawn, behind [`TIMED`] calls.
 const LOG_GAPS: u32 = 4;
 
 /// Calls in a row that find nothing, behind which fewer are timed.
 const LONG: u32 = 2048;
 
-/// Calls between two that are timed are drawn from so many numbers behind these, as a logarithm to base 2.
+/// The same behind [`LONG`] calls.
 const LOG_GAPS_LONG: u32 = 6;
 
 /// Polls of a thread; zeros at its start.
