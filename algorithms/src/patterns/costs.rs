@@ -72,6 +72,19 @@ pub(crate) fn combined_by_doubling(setting: &Setting<'_>) -> Cost {
     }
 }
 
+/// All data through a slot of shared memory, `s` bytes at a time, while the segment before is copied out: `ceil(n/s)*alpha + (min(n, s) + n)*beta`.
+pub(crate) fn all_through_a_slot(setting: &Setting<'_>) -> Cost {
+    if setting.p_ranks == 1 {
+        return Cost::ZERO;
+    }
+    let segment = used(setting.parameters);
+    Cost {
+        rounds: steps(setting.n_bytes, segment),
+        bytes_sent: (setting.n_bytes.min(segment) + setting.n_bytes) as f64,
+        bytes_reduced: 0.0,
+    }
+}
+
 /// Inputs copied into slots of shared memory and out of them, `s` bytes at a time, where the last rank combines all of them itself:
 /// `ceil(n/s)*alpha + 2n*beta + (p-1)n*gamma`.
 pub(crate) fn combined_in_shared_memory(setting: &Setting<'_>) -> Cost {
