@@ -8,19 +8,20 @@
 //!         (n = bytes per rank, p = ranks; alpha in s, beta and gamma in s/byte); exact for every p.
 //!
 //! Fewer messages than recursive doubling, `2(p-1)` over all ranks, but twice the rounds: where links are shared. The
-//! tree is that of [`crate::schedule::Halving`]; for five ranks, letters are the contributions of ranks 0 to 4:
+//! way up is the tree of [`crate::schedule::Halving`], the way down that of [`crate::bcast::binomial`]; for five ranks, letters are the
+//! contributions of ranks 0 to 4:
 //!
 //! ```text
 //!           rank 0   rank 1   rank 2   rank 3   rank 4
 //! round 0   a        b        c        d        e        1 -> 0, 4 -> 3
 //! round 1   ab                c        de                2 -> 0
 //! round 2   abc                        de                3 -> 0
-//! round 3   abcde                                        0 -> 3
-//! round 4   abcde                      abcde             0 -> 2, 3 -> 4
-//! round 5   abcde             abcde    abcde    abcde    0 -> 1
+//! round 3   abcde                                        0 -> 4
+//! round 4   abcde                               abcde    0 -> 2
+//! round 5   abcde             abcde             abcde    0 -> 1, 2 -> 3
 //! ```
 
-use crate::patterns::binomial;
+use crate::patterns::{binomial, k_nomial};
 use crate::schedule::{Halving, ceil_log2};
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
 
@@ -74,7 +75,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
             send_up(transport, parent, output)?;
         }
     }
-    binomial::broadcast(transport, &place, output)
+    k_nomial::broadcast(transport, 0, k_nomial::BINOMIAL, output)
 }
 
 fn send_up<T: Transport>(transport: &mut T, parent: Option<usize>, data: &[u8]) -> Result<(), TransportError> {

@@ -11,8 +11,9 @@
 //! One wait for all: for small sizes and few ranks. Every rank writes a segment of its input into its slot, waits for all, and
 //! combines the slots from the highest rank's down. [`super::shared_memory_parts`] divides the combining.
 
-use crate::shared_memory::{SEGMENT_BYTES, Steps, segment, steps, used};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+use crate::patterns::costs;
+use crate::shared_memory::{SEGMENT_BYTES, Steps, segment};
+use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "allreduce.shared_memory";
@@ -25,21 +26,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Li, Hoefler and Snir 2013, doi:10.1145/2462902.2462903",
     needs: &[Need::OneNode],
     parameters: &[SEGMENT_BYTES],
-    cost,
+    cost: costs::combined_in_shared_memory,
     scratch: crate::scratch::shared,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if p_ranks == 1 {
-        return Cost::ZERO;
-    }
-    Cost {
-        rounds: steps(n_bytes, used(setting.parameters)),
-        bytes_sent: 2.0 * n_bytes as f64,
-        bytes_reduced: (p_ranks - 1) as f64 * n_bytes as f64,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

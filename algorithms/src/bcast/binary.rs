@@ -42,22 +42,14 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 || p_ranks < 2 {
-        return Cost::ZERO;
-    }
-    let segment = pipeline::cost_segment(n_bytes, parameters);
-    let (rate, fill) = (binary_rate(p_ranks), binary_fill(p_ranks));
-    Cost {
-        rounds: (rate * (n_bytes.div_ceil(segment) - 1) + fill) as f64,
-        bytes_sent: rate as f64 * (n_bytes - segment) as f64 + fill as f64 * segment as f64,
-        bytes_reduced: 0.0,
-    }
+    pipeline::cost_by_segment(setting, |p, n_bytes, segment| {
+        let (rate, fill) = (binary_rate(p), binary_fill(p));
+        Cost {
+            rounds: (rate * (n_bytes.div_ceil(segment) - 1) + fill) as f64,
+            bytes_sent: rate as f64 * (n_bytes - segment) as f64 + fill as f64 * segment as f64,
+            bytes_reduced: 0.0,
+        }
+    })
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -7,18 +7,18 @@
 //!         = ceil(log2 p)*(alpha + n*beta)
 //!         (n = bytes, p = ranks; alpha in s, beta in s/byte); exact for every p and root.
 //!
-//! The fewest rounds possible, each with all the data: for small sizes. The tree is that of
-//! [`crate::schedule::Halving`]; for five ranks and root 0:
+//! The fewest rounds possible, each with all the data: for small sizes. A rank sends one message after the other, so that none shares
+//! the rank's link with those of later rounds. That is [`super::k_nomial`] of radix 2, on the tree of [`crate::schedule::Grouping`]; for
+//! five ranks and root 0:
 //!
 //! ```text
 //! round    0        1        2
-//!          0 -> 3   0 -> 2   0 -> 1
-//!                   3 -> 4
+//!          0 -> 4   0 -> 2   0 -> 1
+//!                            2 -> 3
 //! ```
 
-use crate::patterns::binomial;
-use crate::schedule::{Halving, ceil_log2};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::patterns::{costs, k_nomial};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "bcast.binomial";
@@ -31,28 +31,14 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Chan et al. 2007, doi:10.1002/cpe.1206",
     needs: &[],
     parameters: &[],
-    cost,
+    cost: costs::all_by_doubling,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if n_bytes == 0 {
-        return Cost::ZERO;
-    }
-    let rounds = f64::from(ceil_log2(p_ranks));
-    Cost {
-        rounds,
-        bytes_sent: rounds * n_bytes as f64,
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments { output, root, .. } = arguments;
     if output.is_empty() {
         return Ok(());
     }
-    let place = Halving::new(transport.rank(), root, transport.size());
-    binomial::broadcast(transport, &place, output)
+    k_nomial::broadcast(transport, root, k_nomial::BINOMIAL, output)
 }

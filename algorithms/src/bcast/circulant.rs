@@ -50,29 +50,21 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 pub(crate) fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 || p_ranks < 2 {
-        return Cost::ZERO;
-    }
-    let segment = pipeline::cost_segment(n_bytes, parameters);
-    let segments = n_bytes.div_ceil(segment);
-    let rounds = segments - 1 + ceil_log2(p_ranks) as usize;
-    let bytes_sent = match (p_ranks, segments) {
-        // Few ranks: the short last block is on every way.
-        (2, _) => n_bytes,
-        (3, 2) => n_bytes + segment,
-        _ => rounds * segment,
-    };
-    Cost {
-        rounds: rounds as f64,
-        bytes_sent: bytes_sent as f64,
-        bytes_reduced: 0.0,
-    }
+    pipeline::cost_by_segment(setting, |p, n_bytes, segment| {
+        let segments = n_bytes.div_ceil(segment);
+        let rounds = segments - 1 + ceil_log2(p) as usize;
+        let bytes_sent = match (p, segments) {
+            // Few ranks: the short last block is on every way.
+            (2, _) => n_bytes,
+            (3, 2) => n_bytes + segment,
+            _ => rounds * segment,
+        };
+        Cost {
+            rounds: rounds as f64,
+            bytes_sent: bytes_sent as f64,
+            bytes_reduced: 0.0,
+        }
+    })
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -8,8 +8,8 @@
 //!         = (k-1)log_k p*(alpha + n*beta) for p = k^i
 //!         (n = bytes, p = ranks, k = radix; alpha in s, beta in s/byte); exact for every p and root.
 //!
-//! Between the binomial tree and the linear one: the messages of a level go out at once, and where several that do cost little more
-//! than one, the `log_k p` levels count. For small sizes.
+//! Between the binomial tree and the linear one. The messages of a level go out at once: where several together cost little more than
+//! one, a call takes the time of `log_k p` levels, fewer than a binomial tree has. For small sizes.
 //!
 //! The tree is that of [`crate::schedule::Grouping`] from the root down; so the last level stays on nodes with `k` ranks in order. For
 //! five ranks, radix 3 and root 1:
@@ -20,9 +20,7 @@
 //!                   3 -> 4
 //! ```
 
-use crate::overlap::send_each;
 use crate::patterns::k_nomial;
-use crate::schedule::Grouping;
 use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -50,14 +48,5 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if output.is_empty() {
         return Ok(());
     }
-    let place = Grouping::new(transport.rank(), root, transport.size(), k_nomial::radix(parameters));
-    if let Some(parent) = place.parent {
-        transport.recv(parent, output)?;
-    }
-    let output: &[u8] = output;
-    // Largest groups first, since their data has the longest way to go; the next level then takes no share of the link from them.
-    for level in place.levels().rev() {
-        send_each(transport, place.children_on(level).map(|child| (child.start, output)))?;
-    }
-    Ok(())
+    k_nomial::broadcast(transport, root, k_nomial::radix(parameters), output)
 }

@@ -24,7 +24,7 @@
 
 use crate::patterns::pipeline::{self, Neighbours, SEGMENT_BYTES};
 use crate::schedule::{absolute, relative};
-use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
+use crate::{Algorithm, Arguments, Collective, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "bcast.pipelined_chain";
@@ -37,28 +37,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Pjesivac-Grbovic et al. 2007, doi:10.1007/s10586-007-0012-0",
     needs: &[],
     parameters: &[SEGMENT_BYTES],
-    cost,
+    cost: pipeline::chain_cost,
     scratch: crate::scratch::none,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 || p_ranks < 2 {
-        return Cost::ZERO;
-    }
-    let segment = pipeline::cost_segment(n_bytes, parameters);
-    let hops = p_ranks - 2;
-    Cost {
-        rounds: (n_bytes.div_ceil(segment) + hops) as f64,
-        bytes_sent: n_bytes as f64 + hops as f64 * segment as f64,
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

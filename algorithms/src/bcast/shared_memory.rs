@@ -9,8 +9,9 @@
 //!
 //! The root writes a segment while the others copy the one before.
 
-use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, steps, used};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+use crate::patterns::costs;
+use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, used};
+use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "bcast.shared_memory";
@@ -23,22 +24,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Li, Hoefler and Snir 2013, doi:10.1145/2462902.2462903",
     needs: &[Need::OneNode],
     parameters: &[SEGMENT_BYTES],
-    cost,
+    cost: costs::all_through_a_slot,
     scratch: crate::scratch::shared,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if p_ranks == 1 {
-        return Cost::ZERO;
-    }
-    let segment = used(setting.parameters);
-    Cost {
-        rounds: steps(n_bytes, segment),
-        bytes_sent: (n_bytes.min(segment) + n_bytes) as f64,
-        bytes_reduced: 0.0,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

@@ -52,23 +52,15 @@ pub(crate) static INFO: Algorithm = Algorithm {
 const AHEAD: usize = 4;
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 || p_ranks < 2 {
-        return Cost::ZERO;
-    }
-    let segment = pipeline::cost_segment(n_bytes, parameters);
-    let hops = p_ranks - 2;
-    let after = |segments: usize| n_bytes as f64 + segments as f64 * segment as f64;
-    Cost {
-        rounds: (n_bytes.div_ceil(segment) + hops) as f64,
-        bytes_sent: after(hops),
-        bytes_reduced: hops.checked_sub(1).map_or(0.0, after),
-    }
+    pipeline::cost_by_segment(setting, |p, n_bytes, segment| {
+        let hops = p - 2;
+        let after = |segments: usize| n_bytes as f64 + segments as f64 * segment as f64;
+        Cost {
+            rounds: (n_bytes.div_ceil(segment) + hops) as f64,
+            bytes_sent: after(hops),
+            bytes_reduced: hops.checked_sub(1).map_or(0.0, after),
+        }
+    })
 }
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {

@@ -6,18 +6,6 @@ use super::subtree;
 use crate::schedule::Halving;
 use crate::{Transport, TransportError};
 
-/// Gives every rank the root's `data`.
-pub(crate) fn broadcast<T: Transport>(
-    transport: &mut T,
-    place: &Halving,
-    data: &mut [u8],
-) -> Result<(), TransportError> {
-    if let Some(parent) = place.parent {
-        transport.recv(parent, data)?;
-    }
-    send_to_children(transport, place, data, |_| 0..data.len())
-}
-
 /// Sends each child the part of `data` that `bytes_of` says for the ranks of its subtree, if there is any.
 pub(crate) fn send_to_children<T: Transport>(
     transport: &mut T,

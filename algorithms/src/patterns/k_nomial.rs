@@ -1,9 +1,10 @@
 //! Code that rows over k-nomial trees share: those of [`crate::schedule::Splitting`], which gather and scatter blocks, and those of
 //! [`crate::schedule::Grouping`], on which each message has all the data.
 
-use crate::schedule::splitting_rounds;
+use crate::overlap::send_each;
+use crate::schedule::{Grouping, splitting_rounds};
 use crate::scratch::subtree;
-use crate::{Cost, Parameter, Setting};
+use crate::{Cost, Parameter, Setting, Transport, TransportError};
 
 /// The tunable of k-nomial trees.
 pub(crate) const RADIX: Parameter = Parameter {
@@ -14,9 +15,32 @@ pub(crate) const RADIX: Parameter = Parameter {
     summary: "parts into which the ranks are split, again and again: 2 is the binomial tree, p or more linear",
 };
 
+/// The radix of a binomial tree.
+pub(crate) const BINOMIAL: usize = 2;
+
 /// The radix among the parameters of a row whose first one it is.
 pub(crate) fn radix(parameters: &[u64]) -> usize {
-    usize::try_from(parameters[0]).unwrap_or(usize::MAX).max(2)
+    usize::try_from(parameters[0]).unwrap_or(usize::MAX).max(BINOMIAL)
+}
+
+/// Gives every rank the root's `data`. The messages of a level go out at once, the largest groups' first: their data have the longest way
+/// to go, and the next level then takes no share of the link from them.
+#[inline]
+pub(crate) fn broadcast<T: Transport>(
+    transport: &mut T,
+    root: usize,
+    radix: usize,
+    data: &mut [u8],
+) -> Result<(), TransportError> {
+    let place = Grouping::new(transport.rank(), root, transport.size(), radix);
+    if let Some(parent) = place.parent {
+        transport.recv(parent, data)?;
+    }
+    let data: &[u8] = data;
+    for level in place.levels().rev() {
+        send_each(transport, place.children_on(level).map(|child| (child.start, data)))?;
+    }
+    Ok(())
 }
 
 /// All data in each message of the root's, to or from one of its children.

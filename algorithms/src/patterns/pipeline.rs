@@ -53,8 +53,8 @@ pub(crate) fn cost_segment(n_bytes: usize, parameters: &[u64]) -> usize {
         .clamp(1, n_bytes.max(1))
 }
 
-/// Cost of a chain of all ranks on which segments are combined: those of all data, and one more hop for each rank between the ends.
-pub(crate) fn combining_chain_cost(setting: &Setting<'_>) -> Cost {
+/// Cost of a call in segments by ranks, bytes and bytes of a segment. Nothing is passed on without data, or by a rank alone.
+pub(crate) fn cost_by_segment(setting: &Setting<'_>, cost: impl FnOnce(usize, usize, usize) -> Cost) -> Cost {
     let &Setting {
         p_ranks,
         n_bytes,
@@ -64,13 +64,27 @@ pub(crate) fn combining_chain_cost(setting: &Setting<'_>) -> Cost {
     if n_bytes == 0 || p_ranks < 2 {
         return Cost::ZERO;
     }
-    let segment = cost_segment(n_bytes, parameters);
-    let hops = p_ranks - 2;
-    let bytes = n_bytes as f64 + hops as f64 * segment as f64;
+    cost(p_ranks, n_bytes, cost_segment(n_bytes, parameters))
+}
+
+/// Cost of a chain of all ranks: that of all data, and one more hop of a segment for each rank between the ends.
+pub(crate) fn chain_cost(setting: &Setting<'_>) -> Cost {
+    cost_by_segment(setting, |p, n_bytes, segment| {
+        let hops = p - 2;
+        Cost {
+            rounds: (n_bytes.div_ceil(segment) + hops) as f64,
+            bytes_sent: n_bytes as f64 + hops as f64 * segment as f64,
+            bytes_reduced: 0.0,
+        }
+    })
+}
+
+/// Cost of a chain of all ranks on which all that is passed on is combined.
+pub(crate) fn combining_chain_cost(setting: &Setting<'_>) -> Cost {
+    let messages = chain_cost(setting);
     Cost {
-        rounds: (n_bytes.div_ceil(segment) + hops) as f64,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
+        bytes_reduced: messages.bytes_sent,
+        ..messages
     }
 }
 

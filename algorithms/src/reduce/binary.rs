@@ -43,23 +43,15 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting {
-        p_ranks,
-        n_bytes,
-        parameters,
-        ..
-    } = setting;
-    if n_bytes == 0 || p_ranks < 2 {
-        return Cost::ZERO;
-    }
-    let segment = pipeline::cost_segment(n_bytes, parameters);
-    let (rate, drain) = (binary_rate(p_ranks), binary_drain(p_ranks));
-    let bytes = rate as f64 * (n_bytes - segment) as f64 + drain as f64 * segment as f64;
-    Cost {
-        rounds: (rate * (n_bytes.div_ceil(segment) - 1) + drain) as f64,
-        bytes_sent: bytes,
-        bytes_reduced: bytes,
-    }
+    pipeline::cost_by_segment(setting, |p, n_bytes, segment| {
+        let (rate, drain) = (binary_rate(p), binary_drain(p));
+        let bytes = rate as f64 * (n_bytes - segment) as f64 + drain as f64 * segment as f64;
+        Cost {
+            rounds: (rate * (n_bytes.div_ceil(segment) - 1) + drain) as f64,
+            bytes_sent: bytes,
+            bytes_reduced: bytes,
+        }
+    })
 }
 
 fn scratch(setting: &Setting<'_>) -> usize {

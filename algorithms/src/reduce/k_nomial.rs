@@ -10,8 +10,8 @@
 //!         (n = bytes per rank, p = ranks, k = radix; alpha in s, beta and gamma in s/byte). Each term is exact for every p and root; the
 //!         sum is an upper bound, since one message comes in while another one is combined.
 //!
-//! Between the binomial tree and the linear one: receives from all children of a level are posted at once, so that where several messages
-//! that come in together cost little more than one, the `log_k p` levels count. For small sizes.
+//! Between the binomial tree and the linear one. Receives from all children of a level are posted at once: where several messages
+//! together cost little more than one, a call takes the time of `log_k p` levels, fewer than a binomial tree has. For small sizes.
 //!
 //! The tree is that of [`crate::schedule::Grouping`], whose subtrees are runs of consecutive ranks for every root; so the order of operands
 //! costs nothing, and the first level stays on nodes with `k` ranks in order. For five ranks, radix 3 and root 1, letters are the

@@ -9,7 +9,8 @@
 //!
 //! The others write a segment while the root combines the one before, and leave at once: for small sizes and few ranks.
 
-use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, segment, steps, used};
+use crate::patterns::costs;
+use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, segment};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -28,15 +29,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
 };
 
 fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if p_ranks == 1 {
-        return Cost::ZERO;
-    }
-    let segment = used(setting.parameters);
     Cost {
-        rounds: steps(n_bytes, segment),
-        bytes_sent: (n_bytes.min(segment) + n_bytes) as f64,
-        bytes_reduced: (p_ranks - 1) as f64 * n_bytes as f64,
+        bytes_reduced: (setting.p_ranks - 1) as f64 * setting.n_bytes as f64,
+        ..costs::all_through_a_slot(setting)
     }
 }
 

@@ -9,8 +9,9 @@
 //!
 //! One wait for all ranks, and none for rank 0: for small sizes and few ranks.
 
-use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, segment, steps, used};
-use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
+use crate::patterns::costs;
+use crate::shared_memory::{Ranks, SEGMENT_BYTES, Steps, segment};
+use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].
 pub(crate) const ID: &str = "scan.shared_memory";
@@ -23,21 +24,9 @@ pub(crate) static INFO: Algorithm = Algorithm {
     source: "Li, Hoefler and Snir 2013, doi:10.1145/2462902.2462903",
     needs: &[Need::OneNode],
     parameters: &[SEGMENT_BYTES],
-    cost,
+    cost: costs::combined_in_shared_memory,
     scratch: crate::scratch::shared,
 };
-
-fn cost(setting: &Setting<'_>) -> Cost {
-    let &Setting { p_ranks, n_bytes, .. } = setting;
-    if p_ranks == 1 {
-        return Cost::ZERO;
-    }
-    Cost {
-        rounds: steps(n_bytes, used(setting.parameters)),
-        bytes_sent: 2.0 * n_bytes as f64,
-        bytes_reduced: (p_ranks - 1) as f64 * n_bytes as f64,
-    }
-}
 
 pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> Result<(), TransportError> {
     let Arguments {

@@ -28,13 +28,20 @@ pub struct Grouping {
 }
 
 /// The group of so many ranks that a rank is in; the last one may be shorter.
+#[inline]
 fn group(rank: usize, span: usize, p: usize) -> Range<usize> {
-    let start = rank / span * span;
+    // A call of few bytes would feel a division on each level.
+    let start = if span.is_power_of_two() {
+        rank & !(span - 1)
+    } else {
+        rank / span * span
+    };
     start..start.saturating_add(span).min(p)
 }
 
 impl Grouping {
     /// The place of `rank` among `p` ranks; `radix` is at least 2.
+    #[inline]
     #[must_use]
     pub fn new(rank: usize, root: usize, p: usize, radix: usize) -> Grouping {
         let (mut parent, mut subtree, mut span, mut levels) = (None, rank..rank + 1, 1_usize, 0);
@@ -59,7 +66,7 @@ impl Grouping {
         }
     }
 
-    /// The levels on which it leads a group, the smallest group first. Behind the last full group it may be alone in one.
+    /// The levels on which the rank leads a group, the smallest group first. A group of left-over ranks may have this rank alone.
     #[must_use]
     pub fn levels(&self) -> Range<u32> {
         0..self.levels
@@ -76,7 +83,7 @@ impl Grouping {
         below.chain(above).map(move |start| group(start, span, self.p))
     }
 
-    /// Those of all levels, smallest first.
+    /// The ranks of each child's subtree on all levels, smallest first.
     pub fn children(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.levels().flat_map(|level| self.children_on(level))
     }

@@ -1,8 +1,9 @@
-//! Polls: calls that may find nothing, of which few are timed.
+//! Sampling of the calls that find nothing: behind many of them, few are timed.
 //!
 //! A program that polls calls MPI for as long as nothing comes: hpcc's `MPIRandomAccess` makes tens of millions of calls of `MPI_Test` and `MPI_Testany`.
 //! Two readings of the clock take as long as such a call. So behind a row of them some are timed, the fewer the longer the row is, and each stands
-//! for those before it that were not. How many these are is drawn, since a program may ask for several things in turn, of which one would always be hit.
+//! for those before it that were not. The number of these is drawn: with a fixed one, a program that tests several requests in turn could have the same one
+//! timed each time.
 //! A call that finds something halves the row: a program that goes on to poll as before is soon known again, and one that finds something each time is
 //! timed each time.
 

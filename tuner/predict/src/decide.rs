@@ -30,8 +30,8 @@ impl Decision {
 }
 
 /// Ranks implementations by the time that each does not exceed with five chances of six: of many, the one that seems fastest is often one whose
-/// error is large. Those that are slower than the first one by more than the `floor` are none: the library may have switched to the first one's
-/// algorithm there, which no measured time of the default tells.
+/// error is large. One that is slower than the first by more than `floor` is not worthwhile: the library may have switched to the
+/// first one's algorithm on this layout, and no measured time of the default shows that.
 ///
 /// The default stays if it is predicted to be slower by less than half of `floor`: an error of the other half then still leaves it within the floor,
 /// and nothing is deployed for a difference that is none.

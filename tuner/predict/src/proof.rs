@@ -265,7 +265,7 @@ mod tests {
             judge(&times, &good, "8x2")
         };
         assert_eq!(with(FASTER), confirmed_from(&["4x1", "16x2"], &["16x2"]));
-        // The others are heard if none of the layout's kind has a time of the choice.
+        // Layouts of the other kind may object if none of the layout's own kind has a time of the choice.
         let good = [held_out("16x2", DEFAULT, [10.0, 5.0])];
         let times = [
             ("4x1", [10.0, 20.0, 15.0]),

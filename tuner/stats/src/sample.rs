@@ -112,7 +112,7 @@ pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
 /// The values at these places of the ascending order, from 0; the places ascend. The rest is not sorted: O(n), where sorting takes
 /// O(n log n).
 pub(super) fn order_statistics<const N: usize>(values: &mut [f64], places: [usize; N]) -> [f64; N] {
-    // All before this place is where it belongs.
+    // All values before this place are in order.
     let mut settled = 0;
     places.map(|place| {
         if place >= settled {

@@ -165,7 +165,7 @@ fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
 /// Begin of a reading, and the input that is read.
 type UnderWay = Arc<Mutex<Option<(Instant, String)>>>;
 
-/// Ends the test, and says with which input, where a reader does not come back. `ends` breaks off when the test has ended.
+/// Ends the test and names the input if a reader does not return. `ends` is closed when the test has ended.
 fn watch(under_way: UnderWay, ends: Receiver<()>) {
     const MOST: Duration = LONGEST.saturating_mul(3);
     std::thread::spawn(move || {

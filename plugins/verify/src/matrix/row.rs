@@ -25,7 +25,7 @@ impl Chosen<'_> {
         &self.callable.row
     }
 
-    /// Reason why the case is nothing for the row on any rank.
+    /// Reason why the row cannot run the case on any rank.
     pub(super) fn exclusion(&self, case: &Case) -> Option<&'static str> {
         let commutes = case.op.is_none_or(|op| OPERATORS[op].operator.is_commutative());
         (self.row().needs.commutative && !commutes).then_some("its operator must commute")

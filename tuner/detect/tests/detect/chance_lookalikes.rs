@@ -3,6 +3,7 @@
 use kilter_detect::model::trace::Class;
 
 use crate::fixture::Rank;
+use crate::patterns::transposition_sort;
 
 /// Before they exchange atoms, all ranks that have some for each other say how many. Numbers are few, so that some rank says the same to all.
 pub(crate) fn counts_of_atoms(rank: &mut Rank) {
@@ -90,20 +91,7 @@ pub(crate) fn sorts(rank: &mut Rank) {
     for time in 0..4_u32 {
         let number = f64::from((rank.rank * 5 + time * 3 + 1) % 7) + f64::from(rank.rank) / 16.0;
         rank.put(0, &[number]);
-        for step in 0..rank.size {
-            let is_left = rank.rank % 2 == step % 2;
-            let peer = if is_left {
-                rank.rank + 1
-            } else {
-                rank.rank.wrapping_sub(1)
-            };
-            if peer < rank.size {
-                rank.send(peer, 1, 0..8);
-                rank.receive(peer, 1, 8..16);
-                let operator: fn(f64, f64) -> f64 = if is_left { f64::min } else { f64::max };
-                rank.combine(0..8, 8, operator);
-            }
-        }
+        transposition_sort(rank);
     }
 }
 

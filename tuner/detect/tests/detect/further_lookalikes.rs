@@ -3,26 +3,13 @@
 use kilter_detect::model::trace::Class;
 
 use crate::fixture::Rank;
-use crate::patterns::{BLOCK, block};
+use crate::patterns::{self, BLOCK, block};
 
-/// Sort of one number each: neighbours compare, and one keeps the lesser.
+/// Sort of one number each.
 pub(crate) fn transposition_sort(rank: &mut Rank) {
     rank.of(Class::Real, 8);
     rank.put(0, &[(f64::from(rank.rank) * 2.3).sin()]);
-    for step in 0..rank.size {
-        let is_left = rank.rank % 2 == step % 2;
-        let peer = if is_left {
-            rank.rank + 1
-        } else {
-            rank.rank.wrapping_sub(1)
-        };
-        if peer < rank.size {
-            rank.send(peer, 1, 0..8);
-            rank.receive(peer, 1, 8..16);
-            let operator: fn(f64, f64) -> f64 = if is_left { f64::min } else { f64::max };
-            rank.combine(0..8, 8, operator);
-        }
-    }
+    patterns::transposition_sort(rank);
 }
 
 /// Partners that differ in a bit exchange blocks, and each has others then.

@@ -1,8 +1,8 @@
 //! Critical paths of the rows that a table has times of, counted once for all fits of it.
 //!
-//! The way in which messages are carried is taken from the times: of all ways, it is the one that explains those of few ranks best. The way through a schedule that
-//! takes longest depends on prices, though little. Paths are found at those that explain all times of the table best; a fit that knows fewer
-//! layouts has prices of its own for the same paths.
+//! Protocol and ports ([`Wire`]) are taken from the times: of all that are tried, those that explain the times of few ranks best. A critical path depends on
+//! prices, though little. Paths are found at the prices that explain all times of the table best; a fit that knows fewer layouts has prices of its own for the
+//! same paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -193,7 +193,7 @@ fn measured_prices_explain_a_chain_by_latencies_and_say_what_they_do_not_explain
         "{predicted:?}"
     );
     assert_eq!(predicted.unexplained, None);
-    // Prices are there without any collective, and leave nothing out.
+    // Prices need no measured collective, and exclude no candidate.
     let latency = models[0]
         .prices
         .iter()

@@ -17,8 +17,8 @@ const FINALISTS: usize = 3;
 const EVALUATIONS: usize = 7;
 
 impl Search<'_, '_> {
-    /// One candidate per parameter, of those in the order of their costs. One that does not beat doing nothing is not looked at again, except where a
-    /// contest was asked for.
+    /// One candidate per parameter, of candidates in the order of their costs. A candidate that does not beat the launch without settings is dropped,
+    /// unless the user asked for a contest.
     pub(super) fn finalists(&self, scored: Vec<(f64, LaunchCandidate)>, neutral: f64) -> Vec<(f64, LaunchCandidate)> {
         let library = &self.trials.parts.jobs.site.library;
         let asked_for = self.trials.targets.iter().any(|target| target.asked_for);
@@ -38,7 +38,7 @@ impl Search<'_, '_> {
         finalists
     }
 
-    /// Moves finalists whose values are numbers in order to the best value around theirs, as far as the budget reaches.
+    /// Moves finalists with ordered values to the best value nearby, as far as the budget reaches.
     pub(super) fn refine(&mut self, finalists: &mut [(f64, LaunchCandidate)], present: &Times) -> anyhow::Result<()> {
         let library = &self.trials.parts.jobs.site.library;
         for (cost, candidate) in finalists {

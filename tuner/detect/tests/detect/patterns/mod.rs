@@ -24,6 +24,24 @@ pub(crate) fn block(at: u32, bytes: usize) -> std::ops::Range<usize> {
     at as usize * bytes..(at as usize + 1) * bytes
 }
 
+/// Odd-even transposition sort of a real number each, at the begin of the memory: neighbours compare, and the left one keeps the lesser.
+pub(crate) fn transposition_sort(rank: &mut Rank) {
+    for step in 0..rank.size {
+        let is_left = rank.rank % 2 == step % 2;
+        let peer = if is_left {
+            rank.rank + 1
+        } else {
+            rank.rank.wrapping_sub(1)
+        };
+        if peer < rank.size {
+            rank.send(peer, 1, 0..8);
+            rank.receive(peer, 1, 8..16);
+            let operator: fn(f64, f64) -> f64 = if is_left { f64::min } else { f64::max };
+            rank.combine(0..8, 8, operator);
+        }
+    }
+}
+
 /// Ranks of a binomial tree, counted from the root: parent, and children from the largest subtree to the smallest, each with the number of
 /// ranks of its subtree.
 pub(crate) fn binomial(relative: u32, size: u32) -> (Option<u32>, Vec<(u32, u32)>) {

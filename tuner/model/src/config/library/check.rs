@@ -186,7 +186,7 @@ fn with_overlap(row: &Parameter) -> impl Iterator<Item = (&String, &String)> {
     row.overlap.iter().flat_map(|tried| &tried.together)
 }
 
-/// The values that are tried, whatever for.
+/// The values that are tried, for latency or for overlap.
 fn tried(row: &Parameter) -> impl Iterator<Item = &Value> {
     row.r#try.iter().chain(row.overlap.iter().map(|tried| &tried.value))
 }
@@ -201,7 +201,7 @@ fn name_of_parameter(row: &Parameter) -> Option<String> {
     ))
 }
 
-/// Keys that go together in the screening.
+/// A mistake in the keys that say how the parameter is screened.
 fn screening(row: &Parameter) -> Option<String> {
     let message = if row.r#try.is_empty() && row.overlap.is_empty() {
         "`try` is empty; give the values of the screening, or remove the parameter"
@@ -257,7 +257,7 @@ fn tried_values(row: &Parameter) -> Option<String> {
     ))
 }
 
-/// The range of values in order, which holds those that are tried.
+/// A mistake in the range of an ordered parameter, which must hold all values that are tried.
 fn range(row: &Parameter) -> Option<String> {
     let range = row.ordered?;
     if range.min >= range.max {

@@ -1,3 +1,8 @@
+use std::sync::Arc;
+
+use kilter_algorithms::registry;
+
+use super::super::recorder::record;
 use super::*;
 
 const EAGER: Wire = Wire {
@@ -131,4 +136,19 @@ fn ranks_that_wait_for_each_other_have_no_path() {
         ..EAGER
     };
     assert_eq!(path(&steps, &nodes, wire, &USUAL), None);
+}
+
+/// Messages of a rank that were under way at once would share its link: the largest subtree's data would come last.
+#[test]
+fn a_binomial_broadcast_passes_each_link_once_in_a_round() {
+    let bytes = 1 << 16;
+    let row = registry::find("bcast.binomial").unwrap();
+    let nodes = Arc::new(Nodes::each_alone(32));
+    let steps = record(row, &[], &nodes, bytes).unwrap();
+    let wire = Wire {
+        eager_bytes: 0,
+        ..EAGER
+    };
+    let found = path(&steps, &nodes, wire, &USUAL).unwrap();
+    assert!(near(found[BYTES.across], 5.0 * bytes as f64), "{found:?}");
 }

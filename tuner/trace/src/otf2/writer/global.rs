@@ -17,7 +17,7 @@ const MPI: u8 = 4;
 const COMM_LOCATIONS: u8 = 4;
 const COMM_GROUP: u8 = 5;
 
-/// Texts that are no trace's, behind its own.
+/// Texts that stand in no trace; their numbers follow those of the trace's.
 const FURTHER: [&str; 3] = ["machine", "node", "MPI"];
 
 /// The writer of an archive, which closes it itself. No function of the library keeps what it is given.

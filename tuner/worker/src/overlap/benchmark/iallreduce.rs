@@ -9,17 +9,9 @@ use mpi::ffi;
 
 use super::super::calls::Started;
 use super::super::operands::Operands;
-use super::{How, Row};
+use super::Row;
 
-pub(super) static ROW: Row = Row {
-    benchmark: Benchmark::Iallreduce,
-    sequences: 1,
-    all_compute: true,
-    how: How::Collective {
-        collective: Collective::Allreduce,
-        start,
-    },
-};
+pub(super) static ROW: Row = Row::of_all_ranks(Benchmark::Iallreduce, Collective::Allreduce, start);
 
 fn start(on: &Operands) -> Result<Started<'_>, MpiError> {
     // SAFETY: the buffers are those of `on`, as long as its counts say; they live as long as it is borrowed, and nobody uses them

@@ -9,33 +9,11 @@ use mpi::ffi;
 
 use super::super::calls::Started;
 use super::super::operands::Operands;
-use super::{How, Row};
+use super::{Row, start_on_blocks};
 
-pub(super) static ROW: Row = Row {
-    benchmark: Benchmark::Ialltoall,
-    sequences: 1,
-    all_compute: true,
-    how: How::Collective {
-        collective: Collective::Alltoall,
-        start,
-    },
-};
+pub(super) static ROW: Row = Row::of_all_ranks(Benchmark::Ialltoall, Collective::Alltoall, start);
 
 fn start(on: &Operands) -> Result<Started<'_>, MpiError> {
-    // SAFETY: the buffers are those of `on`, as long as its counts say; they live as long as it is borrowed, and nobody uses them
-    // before the operation is complete. All ranks make the same call.
-    unsafe {
-        Started::new("MPI_Ialltoall", |request| {
-            ffi::MPI_Ialltoall(
-                on.send(),
-                on.count,
-                on.datatype,
-                on.recv(),
-                on.count,
-                on.datatype,
-                on.comm,
-                request,
-            )
-        })
-    }
+    // SAFETY: a function of MPI's, which all ranks call.
+    unsafe { start_on_blocks("MPI_Ialltoall", ffi::MPI_Ialltoall, on) }
 }

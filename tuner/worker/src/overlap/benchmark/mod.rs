@@ -17,9 +17,12 @@ mod receiver;
 mod sender;
 mod thread_load;
 
+use std::ffi::{c_int, c_void};
+
 use kilter_algorithms::Collective;
-use kilter_mpi::MpiError;
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MpiError};
 use kilter_protocol::overlap::Benchmark;
+use mpi::ffi::MPI_Request;
 
 use super::calls::Started;
 use super::flow::{Extent, Flow};
@@ -60,8 +63,54 @@ pub(super) enum How {
         /// Collective with the same data movement.
         collective: Collective,
         /// Starts it.
-        start: fn(&Operands) -> Result<Started<'_>, MpiError>,
+        start: Start,
     },
+}
+
+/// Starts a non-blocking collective on this rank.
+type Start = fn(&Operands) -> Result<Started<'_>, MpiError>;
+
+impl Row {
+    /// A non-blocking collective, beside which all ranks compute.
+    const fn of_all_ranks(benchmark: Benchmark, collective: Collective, start: Start) -> Row {
+        Row {
+            benchmark,
+            sequences: 1,
+            all_compute: true,
+            how: How::Collective { collective, start },
+        }
+    }
+}
+
+/// An MPI function that starts a collective on a block for each rank.
+type OnBlocks = unsafe extern "C" fn(
+    *const c_void,
+    c_int,
+    MPI_Datatype,
+    *mut c_void,
+    c_int,
+    MPI_Datatype,
+    MPI_Comm,
+    *mut MPI_Request,
+) -> c_int;
+
+/// Starts `function`, whose name is `name`, with as many elements in each block that goes out as in each that comes in.
+///
+/// # Safety
+/// The function is one of MPI's, and all ranks call this with the same one.
+unsafe fn start_on_blocks<'b>(
+    name: &'static str,
+    function: OnBlocks,
+    on: &'b Operands,
+) -> Result<Started<'b>, MpiError> {
+    let (count, datatype) = (on.count, on.datatype);
+    // SAFETY: the buffers are those of `on`, as long as its counts say; they live as long as it is borrowed, and nobody uses them
+    // before the operation is complete. All ranks make the same call.
+    unsafe {
+        Started::new(name, |request| {
+            function(on.send(), count, datatype, on.recv(), count, datatype, on.comm, request)
+        })
+    }
 }
 
 /// Every benchmark, in the order of [`Benchmark::ALL`].
