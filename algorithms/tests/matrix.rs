@@ -1,12 +1,14 @@
 //! Every row of the registry against a sequential reference: ranks, counts, element sizes, roots, operators, parameters,
 //! lengths of blocks, places on nodes.
 //!
-//! The tests are generated from the registry, three for each row: `cargo test --test matrix reduce.ring` runs one row's.
+//! The tests are generated from the registry, three for each row, and one of the data: `cargo test --test matrix reduce.ring` runs one row's.
 
 mod common;
 
-use common::together::check_all;
+use common::content::MadeOnce;
+use common::together::{check_all, check_barriers};
 use common::{Case, Division, Op, Place};
+use kilter_algorithms::reference::{Content as _, Elements};
 use kilter_algorithms::threads::Network;
 use kilter_algorithms::{Algorithm, Collective, Need, registry};
 use libtest_mimic::{Arguments, Trial};
@@ -160,14 +162,44 @@ fn elements_larger_than_a_segment(algorithm: &'static Algorithm) {
 fn holds_back(algorithm: &'static Algorithm) {
     for p in 1..=16 {
         for place in places(algorithm, p) {
-            for late in 0..p {
-                for parameters in parameter_values(algorithm) {
-                    let case = Case {
-                        parameters,
-                        place,
-                        ..Case::new(algorithm.id, p, 0)
-                    };
-                    case.check_barrier(late);
+            let case = |parameters: Vec<u64>| Case {
+                parameters,
+                place,
+                ..Case::new(algorithm.id, p, 0)
+            };
+            let barriers: Vec<(usize, Case)> = (0..p)
+                .flat_map(|late| parameter_values(algorithm).into_iter().map(move |one| (late, one)))
+                .map(|(late, parameters)| (late, case(parameters)))
+                .collect();
+            check_barriers(&barriers);
+        }
+    }
+}
+
+/// The data of the cases is what the reference makes, however the parts follow that are asked for.
+fn data_is_that_of_the_reference() {
+    for operator in Op::ALL {
+        for bytes in [4, 8, 12] {
+            let elements = Elements { operator, bytes };
+            let (made, combines) = (MadeOnce(elements), operator != Op::MinLoc || bytes == 8);
+            for (ranks, at) in [
+                (3, 0..5),
+                (1, 0..90),
+                (7, 2..60),
+                (5, 40..100),
+                (9, 0..1),
+                (9, 99..130),
+                (8, 7..7),
+            ] {
+                let label = format!("{operator:?} {bytes} {ranks} {at:?}");
+                assert_eq!(
+                    made.given(ranks, at.clone()),
+                    elements.given(ranks, at.clone()),
+                    "{label}"
+                );
+                if combines {
+                    let expected = elements.combined(ranks, at.clone());
+                    assert_eq!(made.combined(ranks, at), expected, "{label}");
                 }
             }
         }
@@ -176,7 +208,10 @@ fn holds_back(algorithm: &'static Algorithm) {
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("data", || {
+        data_is_that_of_the_reference();
+        Ok(())
+    })];
     for algorithm in registry::algorithms() {
         let mut add = |name: &str, test: fn(&'static Algorithm)| {
             trials.push(Trial::test(format!("{} {name}", algorithm.id), move || {

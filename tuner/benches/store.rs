@@ -103,7 +103,7 @@ fn insert(path: &Path, samples: usize, repetitions: usize) {
         };
         // A block's items are reported together, and stored so.
         if line % LINES_PER_LOOK == 0 {
-            launch.together().unwrap();
+            launch.together();
         }
         launch
             .record(&event, &[], true, position, Duration::from_secs(1))

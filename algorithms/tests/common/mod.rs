@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test program uses a part of it.
 
 pub(crate) mod choices;
+pub(crate) mod content;
 pub(crate) mod prepared;
 mod processor;
 pub(crate) mod together;
@@ -10,7 +11,7 @@ pub(crate) mod together;
 use std::fmt;
 
 use kilter_algorithms::reference::{self, Call};
-use kilter_algorithms::threads::{Config, Network, run};
+use kilter_algorithms::threads::{Config, Network};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Need, Nodes, Setting, Transport, registry};
 
 /// The operators of the cases: on elements of 1, 4 or 12 bytes, the first on any words.
@@ -222,28 +223,5 @@ impl Case {
             parameters: &self.parameters,
         };
         registry::run(self.algorithm, transport, arguments)
-    }
-
-    /// A barrier that rank `late` enters last: no rank may leave it before that.
-    pub(crate) fn check_barrier(&self, late: usize) {
-        let network = Network {
-            gamma: 1.0,
-            ..Network::FREE
-        };
-        let outcome = run(self.p, &self.config(network), |transport| {
-            if transport.rank() == late {
-                let mut work = vec![0; 100 * self.element_bytes];
-                transport.reduce_local(&vec![0; 100 * self.element_bytes], &mut work)?;
-            }
-            let entered = transport.statistics().seconds;
-            self.call(transport, &[], &mut [])?;
-            Ok((entered, transport.statistics().seconds))
-        });
-        let times = outcome.results().unwrap_or_else(|error| panic!("{error:?}\nin {self}"));
-        let last = times[late].0;
-        assert!(
-            last > 0.0 && times.iter().all(|(_, left)| *left >= last),
-            "{times:?}\nin {self}"
-        );
     }
 }

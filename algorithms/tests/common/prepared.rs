@@ -1,9 +1,10 @@
 //! A case with its data: the inputs, and the outputs that must come out.
 
-use kilter_algorithms::reference::{Elements, Given};
+use kilter_algorithms::reference::Elements;
 use kilter_algorithms::threads::{Network, Outcome, ThreadTransport, run, run_each};
 use kilter_algorithms::{Collective, Transport, TransportError};
 
+use super::content::MadeOnce;
 use super::{Case, processor};
 
 /// The byte that fills outputs before a call.
@@ -21,21 +22,19 @@ pub(crate) struct Prepared<'c> {
 impl Case {
     pub(crate) fn prepared(&self) -> Prepared<'_> {
         let call = self.call_of_reference();
-        let elements = Elements {
+        let content = MadeOnce(Elements {
             operator: self.op,
             bytes: self.element_bytes,
-        };
-        let inputs: Vec<Vec<u8>> = (0..self.p).map(|rank| call.given(&elements, rank)).collect();
-        let given = Given::new(&inputs, elements, call.collective.has_operator());
+        });
         let expected = |rank| {
-            let mut output = call.delivered(&given, rank);
+            let mut output = call.delivered(&content, rank);
             output.resize(call.room(rank) * self.element_bytes, UNTOUCHED);
             output
         };
         let expected = (0..self.p).map(expected).collect();
         Prepared {
             case: self,
-            inputs,
+            inputs: (0..self.p).map(|rank| call.given(&content, rank)).collect(),
             expected,
         }
     }

@@ -49,6 +49,34 @@ pub(crate) fn check_each(network: Network, cases: &[Case], mut ended: impl FnMut
     }
 }
 
+/// Checks barriers of the same ranks, each with the rank that enters it last: no rank may leave it before that.
+pub(crate) fn check_barriers(barriers: &[(usize, Case)]) {
+    let Some((_, first)) = barriers.first() else { return };
+    let _turn = processor::turn(first.algorithm);
+    let network = Network {
+        gamma: 1.0,
+        ..Network::FREE
+    };
+    let outcomes = run_each(first.p, barriers.len(), &first.config(network), |number, transport| {
+        let (late, case) = &barriers[number];
+        if transport.rank() == *late {
+            let mut work = vec![0; 100 * case.element_bytes];
+            transport.reduce_local(&vec![0; 100 * case.element_bytes], &mut work)?;
+        }
+        let entered = transport.statistics().seconds;
+        case.call(transport, &[], &mut [])?;
+        Ok((entered, transport.statistics().seconds))
+    });
+    for ((late, case), outcome) in barriers.iter().zip(outcomes) {
+        let times = outcome.results().unwrap_or_else(|error| panic!("{error:?}\nin {case}"));
+        let last = times[*late].0;
+        assert!(
+            last > 0.0 && times.iter().all(|(_, left)| *left >= last),
+            "{times:?}\nin {case}"
+        );
+    }
+}
+
 /// The cases in order, those together that may share ranks.
 fn together(mut rest: &[Case]) -> impl Iterator<Item = &[Case]> {
     std::iter::from_fn(move || {

@@ -188,7 +188,7 @@ impl Job {
         let news = !lines.is_empty();
         if news {
             self.heed_delay(&lines);
-            self.ledger.record.together()?;
+            self.ledger.record.together();
             let taken = self.take(lines, progress);
             // Lines taken before an error are stored, too.
             self.ledger.record.end_together()?;

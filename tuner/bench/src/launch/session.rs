@@ -5,6 +5,7 @@
 //! key.
 
 mod answers;
+mod asked;
 mod broken;
 mod jobs;
 
@@ -23,6 +24,7 @@ use super::watch::Watch;
 use crate::reference::{Launch, Reference};
 pub use crate::store::{BlockOutcome, ItemSamples};
 use crate::store::{Run, StoreError};
+use asked::Asked;
 pub use broken::Broken;
 
 /// Number of times that a question is put to a worker that ends in order without answering.
@@ -101,7 +103,7 @@ pub struct Session<'run> {
     interrupt: &'static Flag,
     job: Option<Job>,
     /// Every block asked, for the end line.
-    asked: Vec<Block>,
+    asked: Asked,
     /// Failure of a job that did not start, again; this session does not try it any more.
     not_started: Option<JobFailure>,
     /// True if a job ended before it started, and was started once more.
@@ -130,7 +132,7 @@ impl<'run> Session<'run> {
             spec,
             interrupt: interrupt::flag(),
             job: None,
-            asked: Vec::new(),
+            asked: Asked::default(),
             not_started: None,
             started_again: false,
             recovered: false,
@@ -266,19 +268,13 @@ impl<'run> Session<'run> {
         if self.out_of_time {
             return Ok(self.run.end_info(&self.spec.key)?.unwrap_or_default());
         }
-        let mut uncovered = Vec::new();
-        let reading = self.run.reading()?;
-        for block in &self.asked {
-            let done = self.run.is_finished(&self.spec.key, &block.id)?;
-            if done && !self.run.end_is_known(&self.spec.key, &block.id)? {
-                let repetitions = Repetitions::fixed(1, block.repetitions.seconds);
-                uncovered.push(Block {
-                    repetitions,
-                    ..block.clone()
-                });
-            }
-        }
-        drop(reading);
+        let without_end = self.run.blocks_without_end(&self.spec.key)?;
+        let uncovered = self.asked.iter().filter(|block| without_end.contains(&block.id));
+        let uncovered = uncovered.map(|block| Block {
+            repetitions: Repetitions::fixed(1, block.repetitions.seconds),
+            ..block.clone()
+        });
+        let uncovered: Vec<Block> = uncovered.collect();
         let mut pending = !uncovered.is_empty();
         while pending {
             let job = self.running()?;

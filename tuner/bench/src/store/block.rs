@@ -1,6 +1,6 @@
 //! Stored results of blocks, for replay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Item;
@@ -248,17 +248,30 @@ impl Run {
             .map_err(self.store.context("forget failures"))
     }
 
-    /// True if the end line of a launch that ran this finished block is stored.
-    pub fn end_is_known(&self, key: &str, block: &str) -> Result<bool, StoreError> {
-        self.store
-            .connection
-            .row(
-                "SELECT count(*) FROM blocks_view JOIN launches ON launches.id = end_launch
-                 WHERE blocks_view.run = ?1 AND blocks_view.key = ?2 AND block = ?3 AND launches.end_json IS NOT NULL",
-                params![self.id, key, block],
-                |row| row.get::<_, i64>(0),
-            )
-            .map(|count| count > 0)
-            .map_err(self.store.context("look for the end of a launch"))
+    /// Ids of all blocks under this key, finished or failed.
+    pub fn known_blocks(&self, key: &str) -> Result<BTreeSet<String>, StoreError> {
+        self.blocks_of(
+            "SELECT names.text FROM blocks JOIN texts AS names ON names.id = block
+             WHERE run = ?1 AND key = (SELECT id FROM texts WHERE text = ?2)",
+            key,
+        )
+    }
+
+    /// Ids of the finished blocks under this key that no stored end line of a launch covers.
+    pub fn blocks_without_end(&self, key: &str) -> Result<BTreeSet<String>, StoreError> {
+        self.blocks_of(
+            "SELECT names.text FROM blocks JOIN texts AS names ON names.id = block JOIN launches ON launches.id = end_launch
+             WHERE blocks.run = ?1 AND blocks.key = (SELECT id FROM texts WHERE text = ?2) AND state = 'done' AND end_json IS NULL",
+            key,
+        )
+    }
+
+    fn blocks_of(&self, sql: &'static str, key: &str) -> Result<BTreeSet<String>, StoreError> {
+        let context = || self.store.context("list the blocks of a launch");
+        let mut statement = self.store.connection.prepare_cached(sql).map_err(context())?;
+        statement
+            .query_map(params![self.id, key], |row| row.get(0))
+            .and_then(Iterator::collect)
+            .map_err(context())
     }
 }

@@ -1,25 +1,36 @@
 //! Texts that repeat in thousands of rows, stored once.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, Params};
 
-/// Row of a text in `texts`; made if there is none.
+use super::cached::Cached as _;
+
+/// Row of a text in `texts`; made if there is none, in a transaction that writes already.
 pub(super) fn text(connection: &Connection, text: &str) -> Result<i64, rusqlite::Error> {
-    connection
-        .prepare_cached("INSERT INTO texts (text) VALUES (?1) ON CONFLICT (text) DO NOTHING")?
-        .execute([text])?;
-    connection
-        .prepare_cached("SELECT id FROM texts WHERE text = ?1")?
-        .query_row([text], |row| row.get(0))
+    row(
+        connection,
+        "SELECT id FROM texts WHERE text = ?1",
+        "INSERT INTO texts (text) VALUES (?1)",
+        [text],
+    )
 }
 
-/// Row of an item in `items`; made if there is none.
+/// Row of an item in `items`; made if there is none, in a transaction that writes already.
 pub(super) fn item(connection: &Connection, name: &str, description: &str) -> Result<i64, rusqlite::Error> {
-    connection
-        .prepare_cached(
-            "INSERT INTO items (name, description) VALUES (?1, ?2) ON CONFLICT (name, description) DO NOTHING",
-        )?
-        .execute([name, description])?;
-    connection
-        .prepare_cached("SELECT id FROM items WHERE name = ?1 AND description = ?2")?
-        .query_row(params![name, description], |row| row.get(0))
+    row(
+        connection,
+        "SELECT id FROM items WHERE name = ?1 AND description = ?2",
+        "INSERT INTO items (name, description) VALUES (?1, ?2)",
+        [name, description],
+    )
+}
+
+/// Nearly every text is there already: looked for first, it takes one statement and changes nothing.
+fn row(connection: &Connection, find: &str, make: &str, texts: impl Params + Copy) -> Result<i64, rusqlite::Error> {
+    match connection.row(find, texts, |row| row.get(0)).optional()? {
+        Some(id) => Ok(id),
+        None => {
+            connection.change(make, texts)?;
+            Ok(connection.last_insert_rowid())
+        }
+    }
 }

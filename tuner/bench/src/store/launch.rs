@@ -1,19 +1,15 @@
-//! Launches: one row per attempt, written as its report lines arrive.
+//! Launches: one row per attempt, written as its report [`lines`] arrive.
+
+mod lines;
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use kilter_protocol::plan::Item;
-use kilter_protocol::report::Event;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::cached::Cached as _;
-use super::{Inner, Run, StoreError, blob, intern, now};
-
-/// Interval at which heartbeats are written. They show only that the job lives, and every write disturbs the
-/// measurement.
-const HEARTBEAT_INTERVAL_SECONDS: f64 = 5.0;
+use super::{Inner, Run, StoreError, now};
 
 /// The files of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +41,10 @@ pub struct LaunchRecord {
     run: i64,
     key: String,
     stored_seconds: f64,
+    /// True from [`LaunchRecord::together`] to its end.
+    is_together: bool,
+    /// Position and seconds that the lines since then have reached.
+    reached: Option<(Position, f64)>,
     pub(super) store: Rc<Inner>,
 }
 
@@ -110,6 +110,8 @@ impl Run {
             run: self.id,
             key: key.to_owned(),
             stored_seconds: 0.0,
+            is_together: false,
+            reached: None,
             store: Rc::clone(&self.store),
         })
     }
@@ -135,6 +137,8 @@ impl Run {
                         run: self.id,
                         key: row.get(2)?,
                         stored_seconds: row.get(8)?,
+                        is_together: false,
+                        reached: None,
                         store: Rc::clone(&self.store),
                     },
                     paths: LaunchPaths {
@@ -167,190 +171,6 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// Stores a report line as a whole: its content, the position in the report, and the launch's time so far.
-    ///
-    /// `items` are the items of the block that the line is about. `measured` is false for blocks whose samples do not
-    /// count: only the start and end lines of their launch do.
-    pub fn record(
-        &mut self,
-        event: &Event,
-        items: &[Item],
-        measured: bool,
-        position: Position,
-        elapsed: Duration,
-    ) -> Result<(), StoreError> {
-        let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
-        if *event == Event::Heartbeat && seconds - self.stored_seconds < HEARTBEAT_INTERVAL_SECONDS {
-            return Ok(());
-        }
-        let connection = &self.store.connection;
-        // A savepoint is a transaction of its own where none is open, and a part of one that is: see [`LaunchRecord::together`].
-        let stored = (|| {
-            connection.change("SAVEPOINT line", [])?;
-            self.write(connection, event, items, measured)?;
-            connection
-                .prepare_cached(
-                    "UPDATE launches SET report_offset = ?2, report_lines = ?3, seconds = ?4 WHERE id = ?1",
-                )?
-                .execute(params![
-                    self.id,
-                    position.offset.cast_signed(),
-                    position.line.cast_signed(),
-                    seconds
-                ])?;
-            connection.change("RELEASE line", [])
-        })();
-        if let Err(error) = stored {
-            // The line is undone as a whole. If even this fails, closing the connection undoes it.
-            let _ = connection.execute_batch("ROLLBACK TO line; RELEASE line");
-            return Err(self.store.context("store a report line")(error));
-        }
-        self.stored_seconds = seconds;
-        Ok(())
-    }
-
-    /// Opens one durable write for the following lines, until [`LaunchRecord::end_together`]. A line by itself costs as
-    /// much as a hundred, and disturbs the measurement as much. Lines that are not written yet are still in the report
-    /// file.
-    pub fn together(&self) -> Result<(), StoreError> {
-        let begun = self.store.connection.execute_batch("BEGIN");
-        begun.map_err(self.store.context("begin to store report lines"))
-    }
-
-    /// Writes the lines since [`LaunchRecord::together`].
-    pub fn end_together(&self) -> Result<(), StoreError> {
-        let ended = self.store.connection.execute_batch("COMMIT");
-        ended.map_err(self.store.context("store report lines"))
-    }
-
-    fn write(
-        &self,
-        transaction: &Connection,
-        event: &Event,
-        items: &[Item],
-        measured: bool,
-    ) -> Result<(), rusqlite::Error> {
-        let note = |block: &str, item: &str, kind: &str, detail: &str| {
-            transaction.change(
-                "INSERT INTO item_notes (launch, block, item, kind, detail, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![self.id, block, item, kind, detail, now()],
-            )
-        };
-        match event {
-            Event::Start(start) => {
-                transaction.change(
-                    "UPDATE launches SET start_json = ?2 WHERE id = ?1",
-                    params![self.id, to_json(start)],
-                )?;
-                let mut hosts: Vec<&String> = Vec::new();
-                for host in &start.hosts {
-                    // Ranks of a host mostly follow each other.
-                    if hosts.last() != Some(&host) && !hosts.contains(&host) {
-                        hosts.push(host);
-                    }
-                }
-                transaction.change(
-                    "UPDATE runs SET library_string = ?2, hosts = ?3 WHERE id = ?1 AND library_string IS NULL",
-                    params![self.run, start.library, to_json(&hosts)],
-                )?;
-            }
-            Event::Noise { seconds } => {
-                transaction.change(
-                    "UPDATE launches SET noise = ?2 WHERE id = ?1",
-                    params![self.id, blob::encode(seconds)],
-                )?;
-            }
-            Event::End(end) => {
-                transaction.change(
-                    "UPDATE launches SET end_json = ?2 WHERE id = ?1",
-                    params![self.id, to_json(end)],
-                )?;
-            }
-            Event::Settings { block, item, read_back } if measured => {
-                note(block, item, "settings", &to_json(read_back))?;
-            }
-            Event::Failed { block, item, fault } if measured => {
-                note(block, item, "failed", &to_json(fault))?;
-            }
-            Event::Samples {
-                block,
-                item,
-                seconds,
-                void,
-            } if measured => {
-                let description = items
-                    .iter()
-                    .find(|known| known.id == *item)
-                    .map_or_else(String::new, to_json);
-                transaction
-                    .prepare_cached(
-                        "INSERT INTO samples (launch, block, item, repetitions, seconds, void, time)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                    )?
-                    .execute(params![
-                        self.id,
-                        intern::text(transaction, block)?,
-                        intern::item(transaction, item, &description)?,
-                        seconds.len() as i64,
-                        blob::encode(seconds),
-                        void,
-                        now()
-                    ])?;
-            }
-            Event::BlockEnd { block, seconds, .. } if measured => {
-                self.write_block(transaction, block, items, ("done", *seconds, ""))?;
-            }
-            Event::BlockEnd { block, .. } => {
-                transaction.change(
-                    "UPDATE blocks SET end_launch = ?4 WHERE run = ?1
-                     AND key = (SELECT id FROM texts WHERE text = ?2) AND block = (SELECT id FROM texts WHERE text = ?3)",
-                    params![self.run, self.key, block, self.id],
-                )?;
-            }
-            Event::Settings { .. }
-            | Event::Failed { .. }
-            | Event::Samples { .. }
-            | Event::Enter { .. }
-            | Event::Heartbeat => {}
-        }
-        Ok(())
-    }
-
-    /// Stores that the block took the job down. `state` is `hung` or `crashed`; `detail` describes it.
-    pub fn record_failure(&self, block: &str, items: &[Item], state: &str, detail: &str) -> Result<(), StoreError> {
-        let context = || self.store.context("store a failure");
-        let transaction = self.store.connection.unchecked_transaction().map_err(context())?;
-        self.write_block(&transaction, block, items, (state, 0.0, detail))
-            .and_then(|()| transaction.commit())
-            .map_err(context())
-    }
-
-    /// The row of a block: state, wall seconds, detail.
-    fn write_block(
-        &self,
-        transaction: &Connection,
-        block: &str,
-        items: &[Item],
-        (state, seconds, detail): (&str, f64, &str),
-    ) -> Result<(), rusqlite::Error> {
-        transaction.change(
-            "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items, detail, time)
-             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                self.run,
-                intern::text(transaction, &self.key)?,
-                intern::text(transaction, block)?,
-                self.id,
-                state,
-                seconds,
-                intern::text(transaction, &to_json(items))?,
-                detail,
-                now()
-            ],
-        )?;
-        Ok(())
-    }
-
     /// Closes the attempt.
     pub fn close(&mut self, outcome: &str, elapsed: Duration) -> Result<(), StoreError> {
         let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
@@ -369,9 +189,4 @@ impl LaunchRecord {
     pub fn key(&self) -> &str {
         &self.key
     }
-}
-
-/// JSON text of a value whose map keys are all strings, which cannot fail.
-fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use kilter_protocol::task::Task;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{At, ConfigError, embedded, read};
+use super::{At, ConfigError, Embedded, all, parsed, read};
 use crate::place::Place;
 
 mod mistake;
@@ -309,10 +309,8 @@ fn filled(guideline: &expression::Guideline, functions: &[Collective], k: &[u64]
 
 /// The guidelines that come with Kilter, in the order of their ids.
 pub fn load_embedded() -> Result<Vec<Guideline>, ConfigError> {
-    embedded("guidelines")
-        .into_iter()
-        .map(|(file, text)| Guideline::parse(text, &file))
-        .collect()
+    static GUIDELINES: Embedded<Vec<Guideline>> = Embedded::new(|| parsed("guidelines", Guideline::parse));
+    all(&GUIDELINES).cloned()
 }
 
 /// A site's own guideline. The drop-in has the remedies with which it was built, so a site's file can state none.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, embedded, parse};
+use super::{ConfigError, Embedded, all, parse, parsed};
 
 /// A way of launching inside an allocation of a batch system.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -158,8 +158,8 @@ impl BatchLauncher {
 
 /// The descriptions that come with Kilter.
 pub fn load_embedded() -> Result<Vec<BatchLauncher>, ConfigError> {
-    let files = embedded("launchers").into_iter();
-    files.map(|(file, text)| BatchLauncher::parse(text, &file)).collect()
+    static LAUNCHERS: Embedded<Vec<BatchLauncher>> = Embedded::new(|| parsed("launchers", BatchLauncher::parse));
+    all(&LAUNCHERS).cloned()
 }
 
 /// The description of this name. The error lists the names that there are; `option` is the option that gave the name.
@@ -180,6 +180,7 @@ pub fn find(option: &str, id: &str) -> Result<BatchLauncher, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::embedded;
 
     #[test]
     fn every_file_is_right_and_has_the_name_that_it_is_asked_for_by() {

@@ -13,6 +13,7 @@ pub mod transport;
 use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use toml::Spanned;
 
@@ -20,7 +21,7 @@ use toml::Spanned;
 static CONFIGS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../configs");
 
 /// A file that cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct ConfigError {
     /// The file.
@@ -70,6 +71,24 @@ fn embedded(directory: &str) -> Vec<(String, &'static str)> {
         .collect();
     files.sort();
     files
+}
+
+/// What the embedded files of a subdirectory say. It is read when it is first asked for, and once: commands ask in many places, and reading all
+/// descriptions of libraries takes longer than most of what is done with one.
+type Embedded<T> = LazyLock<Result<T, ConfigError>>;
+
+/// All of it, or the first file with a mistake.
+fn all<T>(embedded: &'static Embedded<T>) -> Result<&'static T, ConfigError> {
+    embedded.as_ref().map_err(ConfigError::clone)
+}
+
+/// Each embedded file of a subdirectory through `parse`, which gets a file's text and its name.
+fn parsed<T>(
+    directory: &str,
+    parse: impl Fn(&'static str, &str) -> Result<T, ConfigError>,
+) -> Result<Vec<T>, ConfigError> {
+    let files = embedded(directory).into_iter();
+    files.map(|(file, text)| parse(text, &file)).collect()
 }
 
 /// Reads a file's text; `problem` checks what the form alone does not guarantee, and `file` is named in errors.

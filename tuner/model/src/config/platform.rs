@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, embedded, parse, read};
+use super::{ConfigError, Embedded, all, parse, parsed, read};
 
 /// A simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,15 +117,14 @@ impl Platform {
 
 /// The platforms that come with Kilter.
 pub fn load_embedded() -> Result<Vec<Platform>, ConfigError> {
-    embedded("platforms")
-        .into_iter()
-        .map(|(file, text)| Platform::parse(text, &file))
-        .collect()
+    static PLATFORMS: Embedded<Vec<Platform>> = Embedded::new(|| parsed("platforms", Platform::parse));
+    all(&PLATFORMS).cloned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::embedded;
 
     #[test]
     fn every_platform_is_named_as_its_file_and_has_the_hosts_that_it_counts() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::guideline::{words, wrapped};
-use super::{At, ConfigError, embedded, read};
+use super::{At, ConfigError, Embedded, all, parsed, read};
 use crate::options::parse_bytes;
 use crate::reading::Quantity;
 use kilter_render::table::{narrow, trimmed};
@@ -242,10 +242,8 @@ fn bounded(text: &str) -> Result<(Quantity, f64), Mistake> {
 
 /// The targets that come with Kilter, in the order of their files.
 pub fn load_embedded() -> Result<Vec<Target>, ConfigError> {
-    embedded("targets")
-        .into_iter()
-        .map(|(file, text)| Target::parse(text, &file))
-        .collect()
+    static TARGETS: Embedded<Vec<Target>> = Embedded::new(|| parsed("targets", Target::parse));
+    all(&TARGETS).cloned()
 }
 
 /// A site's own target.
@@ -297,6 +295,7 @@ pub fn explain(target: &Target) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::embedded;
 
     #[test]
     fn every_target_is_named_as_its_file_and_says_what_it_says() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::library::{Constraint, Parameter, Speech, VerifiedRows};
-use super::{ConfigError, embedded, parse};
+use super::{ConfigError, Embedded, all, parse, parsed};
 
 /// A transport.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -58,13 +58,17 @@ impl Transport {
 /// # Errors
 /// The first file with a mistake.
 pub fn load_embedded() -> Result<BTreeMap<String, Transport>, ConfigError> {
-    let files = embedded("transports").into_iter();
-    files
-        .map(|(file, text)| {
-            let transport: Transport = parse(text, &file, problem)?;
-            Ok((transport.id.clone(), transport))
-        })
-        .collect()
+    lent().cloned()
+}
+
+/// The same, lent.
+pub(super) fn lent() -> Result<&'static BTreeMap<String, Transport>, ConfigError> {
+    static TRANSPORTS: Embedded<BTreeMap<String, Transport>> = Embedded::new(|| {
+        let all = parsed("transports", |text, file| parse::<Transport>(text, file, problem))?;
+        let by_id = all.into_iter().map(|transport| (transport.id.clone(), transport));
+        Ok(by_id.collect())
+    });
+    all(&TRANSPORTS)
 }
 
 /// A mistake that the form does not exclude. The rows are checked as those of each library that has them.
@@ -87,6 +91,7 @@ fn problem(transport: &Transport) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::embedded;
 
     #[test]
     fn every_setting_says_how_it_was_verified_and_acts_for_one_transport() {

@@ -4,6 +4,7 @@
 //! somebody waits. Hours of measuring therefore take a second, and the same seed gives the same times.
 
 mod noise;
+mod plan;
 mod player;
 mod report;
 mod verifier;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -16,6 +15,7 @@ use super::super::bench::{Clock, Started};
 use super::super::command::CommandSpec;
 use super::super::files;
 use super::super::process::ProcessError;
+use super::plan::Plan;
 use super::report::Report;
 use super::{Ends, Launched, Noise, Play, Played, Script};
 
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The files of a job.
 #[derive(Debug)]
 pub(super) struct Files {
-    plan: PathBuf,
+    plan: Plan,
     report: Report,
     log: File,
 }
@@ -46,7 +46,7 @@ pub(super) struct Files {
 impl Files {
     pub(super) fn new(plan: &str, report: &str, log: File, now: Instant) -> Files {
         Files {
-            plan: PathBuf::from(plan),
+            plan: Plan::new(plan),
             report: Report::new(report, now),
             log,
         }
@@ -84,8 +84,6 @@ pub(super) struct Player {
     open: VecDeque<(Instant, PlanLine)>,
     /// End of the last line of the plan that was begun.
     over: Instant,
-    /// Number of lines of the plan that were read.
-    read: usize,
     /// True if the job says nothing any more.
     is_silent: bool,
     /// Calls that the drop-in carried out, by implementation.
@@ -97,6 +95,7 @@ impl Player {
     pub(super) fn new(script: Rc<dyn Script>, noise: Noise, clock: Clock, files: Files) -> Player {
         let name = files
             .plan
+            .path()
             .file_name()
             .unwrap_or_default()
             .to_string_lossy()
@@ -112,7 +111,6 @@ impl Player {
             header: None,
             due: VecDeque::new(),
             open: VecDeque::new(),
-            read: 0,
             is_silent: false,
             dropin: BTreeMap::new(),
             status: None,
@@ -121,7 +119,7 @@ impl Player {
 
     /// The same job with the behaviour of one that is launched by `command`.
     pub(super) fn launched_by(mut self, command: &CommandSpec) -> Player {
-        let header = self.next_lines().into_iter().find_map(|line| match line {
+        let header = self.files.plan.next_lines().into_iter().find_map(|line| match line {
             PlanLine::Header(header) => Some(header),
             _ => None,
         });
@@ -189,7 +187,7 @@ impl Player {
                 }
                 None if self.is_silent => return,
                 None => {
-                    let lines = self.next_lines();
+                    let lines = self.files.plan.next_lines();
                     self.open.extend(lines.into_iter().map(|line| (now, line)));
                     // One after the other: between two blocks the job may be told to end.
                     let Some((read, line)) = self.open.pop_front() else {
@@ -201,19 +199,6 @@ impl Player {
         }
     }
 
-    /// Complete lines of the plan that were not read yet.
-    fn next_lines(&mut self) -> Vec<PlanLine> {
-        let text = std::fs::read_to_string(&self.files.plan).unwrap_or_default();
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let lines: Vec<PlanLine> = whole
-            .lines()
-            .skip(self.read)
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        self.read = whole.lines().count();
-        lines
-    }
-
     fn say(&mut self, event: Event) {
         let written = self.files.report.say(event);
         self.heed(written);
@@ -223,7 +208,7 @@ impl Player {
     fn schedule(&mut self, line: &PlanLine, at: Instant) -> Instant {
         match line {
             PlanLine::Header(_) => at,
-            PlanLine::Block(_) if files::stop_path(&self.files.plan).exists() => self.end(at),
+            PlanLine::Block(_) if files::stop_path(self.files.plan.path()).exists() => self.end(at),
             PlanLine::Block(block) => self.block(block, at),
             PlanLine::End => self.end(at),
         }

@@ -19,6 +19,7 @@ impl Session<'_> {
     ) -> Result<Vec<BlockOutcome>, SessionError> {
         self.prepare()?;
         let reading = self.run.reading()?;
+        self.asked.ask_once(|| self.run.known_blocks(&self.spec.key))?;
         let mut ids = BTreeSet::new();
         let blocks = blocks.iter().map(|block| self.named(block));
         let blocks = &blocks.collect::<Result<Vec<_>, _>>()?[..];
@@ -29,31 +30,34 @@ impl Session<'_> {
                     block: block.id.clone(),
                 });
             }
-            self.replay_failure(&block.id)?;
+            if self.asked.may_be_stored(&block.id) {
+                self.replay_failure(&block.id)?;
+            }
         }
+        let mut pending = Vec::new();
         for block in blocks {
-            if !self.asked.iter().any(|known| known.id == block.id) {
-                self.asked.push(block.clone());
-            }
-            if self.stored(block)?.is_some() {
+            if self.asked.may_be_stored(&block.id) && self.stored(block)?.is_some() {
                 progress(&block.id);
+            } else {
+                pending.push(block.clone());
             }
+            self.asked.add(block);
         }
         drop(reading);
         for attempt in 1.. {
-            let pending = self.pending(blocks)?;
             if pending.is_empty() || self.out_of_time {
                 break;
             }
             let job = self.running()?;
             job.ask(&pending, true, last)?;
             match job.wait_until(progress, |ledger| ledger.all_done()) {
-                Ok(()) => {}
+                Ok(()) => break,
                 Err(Stop::EndedInOrder) if attempt < MAX_TRIES => self.end_job()?,
                 Err(Stop::EndedInOrder) => return Err(self.give_up()),
                 Err(Stop::OutOfTime) => self.leave()?,
                 Err(Stop::Error(error)) => self.go_on_after(error)?,
             }
+            pending = self.pending(blocks)?;
         }
         let _reading = self.run.reading()?;
         blocks
@@ -75,19 +79,18 @@ impl Session<'_> {
     /// may ask something else.
     fn named(&self, block: &Block) -> Result<Block, SessionError> {
         let same = |items: &[Item]| items == block.items;
-        if self
-            .asked
-            .iter()
-            .any(|known| known.id == block.id && !same(&known.items))
-        {
+        if self.asked.get(&block.id).is_some_and(|asked| !same(&asked.items)) {
             return Err(SessionError::DifferentBlock {
                 key: self.spec.key.clone(),
                 block: block.id.clone(),
             });
         }
-        let known = self.run.asked_items(&self.spec.key, &block.id)?;
         let mut named = block.clone();
-        if known.is_some_and(|items| !same(&items)) {
+        if !self.asked.may_be_stored(&block.id) {
+            return Ok(named);
+        }
+        let items = self.run.asked_items(&self.spec.key, &block.id)?;
+        if items.is_some_and(|items| !same(&items)) {
             let items = serde_json::to_string(&block.items).unwrap_or_default();
             named.id = format!("{}~{:08x}", block.id, derived_seed(0, &items) >> 32);
         }

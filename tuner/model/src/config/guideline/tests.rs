@@ -1,6 +1,7 @@
 use kilter_algorithms::{Collective, mockup};
 
 use super::*;
+use crate::config::embedded;
 
 /// The guidelines of PGMPI, in their order.
 fn of_pgmpi() -> Vec<Guideline> {

@@ -2,12 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use toml::Spanned;
 
 use super::inherit::{self, InheritError};
 use super::{Algorithms, Library, check};
-use crate::config::{ConfigError, embedded, line_of, read, transport};
+use crate::config::{ConfigError, Embedded, all, embedded, line_of, parsed, read, transport};
+
+/// A description that comes with Kilter, and its file.
+struct Described {
+    library: Library,
+    file: String,
+    text: &'static str,
+}
 
 /// A mistake that only the user of a description can see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +54,7 @@ impl Library {
         if self.transports.shared.is_empty() {
             return Ok(());
         }
-        let all = transport::load_embedded()?;
+        let all = transport::lent()?;
         for (name, id) in &self.transports.shared {
             let Some(shared) = all.get(id) else {
                 let known: Vec<&str> = all.keys().map(String::as_str).collect();
@@ -66,10 +74,12 @@ impl Library {
 
     /// A description that comes with Kilter as a table, including everything from those that it is like.
     fn table(id: &str) -> Result<toml::Table, InheritError> {
-        let tables: Vec<toml::Table> = embedded("libraries")
-            .into_iter()
-            .filter_map(|(_, text)| text.parse().ok())
-            .collect();
+        // Several descriptions are like others, each of which is looked for among all.
+        static TABLES: LazyLock<Vec<toml::Table>> = LazyLock::new(|| {
+            let files = embedded("libraries").into_iter();
+            files.filter_map(|(_, text)| text.parse().ok()).collect()
+        });
+        let tables = &*TABLES;
         let id_of = |table: &toml::Table| {
             let id = table.get("id").and_then(toml::Value::as_str);
             id.unwrap_or_default().to_owned()
@@ -102,12 +112,25 @@ pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
     load_embedded_with(|_| None)
 }
 
+/// The same, lent.
+fn lent() -> Result<&'static [Described], ConfigError> {
+    static LIBRARIES: Embedded<Vec<Described>> = Embedded::new(|| {
+        parsed("libraries", |text, file| {
+            let library = Library::parse(text, file)?;
+            let file = file.to_owned();
+            Ok(Described { library, file, text })
+        })
+    });
+    Ok(all(&LIBRARIES)?)
+}
+
 /// The descriptions that come with Kilter; the first with a mistake is an error that names its line.
 pub fn load_embedded_with(mistake: impl Fn(&Library) -> Option<Mistake>) -> Result<Vec<Library>, ConfigError> {
-    embedded("libraries")
-        .into_iter()
-        .map(|(file, text)| checked(text, &file, &mistake))
-        .collect()
+    let checked = |Described { library, file, text }: &Described| match mistake(library) {
+        None => Ok(library.clone()),
+        Some(mistake) => Err(mistake.of(file, text)),
+    };
+    lent()?.iter().map(checked).collect()
 }
 
 /// Reads a description from a file.
@@ -117,20 +140,24 @@ pub fn load_file(path: &Path) -> Result<Library, ConfigError> {
 
 /// Reads a description from a file; a mistake is an error that names its line.
 pub fn load_file_with(path: &Path, mistake: impl Fn(&Library) -> Option<Mistake>) -> Result<Library, ConfigError> {
-    checked(&read(path)?, &path.display().to_string(), mistake)
+    let (text, file) = (read(path)?, path.display().to_string());
+    let library = Library::parse(&text, &file)?;
+    match mistake(&library) {
+        None => Ok(library),
+        Some(mistake) => Err(mistake.of(&file, &text)),
+    }
 }
 
-fn checked(text: &str, file: &str, mistake: impl Fn(&Library) -> Option<Mistake>) -> Result<Library, ConfigError> {
-    let library = Library::parse(text, file)?;
-    let Some(Mistake { key, message }) = mistake(&library) else {
-        return Ok(library);
-    };
-    // A value from the description that it is like has no line here.
-    let line = line_of_key(text, key).map(|line| format!("line {line}: "));
-    Err(ConfigError {
-        file: file.to_owned(),
-        message: line.unwrap_or_default() + &message,
-    })
+impl Mistake {
+    /// The error of a file with this text.
+    fn of(self, file: &str, text: &str) -> ConfigError {
+        // A value from the description that it is like has no line here.
+        let line = line_of_key(text, self.key).map(|line| format!("line {line}: "));
+        ConfigError {
+            file: file.to_owned(),
+            message: line.unwrap_or_default() + &self.message,
+        }
+    }
 }
 
 /// The line of a top-level key's value.
@@ -142,32 +169,27 @@ fn line_of_key(text: &str, key: &str) -> Option<usize> {
 /// The description for the first line of `MPI_Get_library_version`, as it holds for that version; `None` if none fits. Of several the most exact
 /// is taken, and one whose launcher says the library's own version.
 pub fn find_reported(line: &str) -> Result<Option<Library>, ConfigError> {
-    let fitting = load_embedded()?.into_iter().filter(|library| library.reports_as(line));
+    let fitting = lent()?.iter().map(|one| &one.library);
+    let fitting = fitting.filter(|library| library.reports_as(line));
     let best = fitting.min_by_key(|library| (library.version_of_worker, std::cmp::Reverse(library.reports.len())));
-    Ok(best.map(|library| {
-        let version = library.version_of(line);
-        library.for_version(&version)
-    }))
+    Ok(best.map(|library| library.clone().for_version(&library.version_of(line))))
 }
 
 /// The description for a launcher's version line, as it holds for that version. An error if none fits.
 pub fn find_for(version_line: &str) -> Result<Library, ConfigError> {
-    let all = load_embedded()?;
-    let known: Vec<String> = all
-        .iter()
-        .map(|library| format!("`{}` ({})", library.detect.join("` or `"), library.id))
-        .collect();
-    all.into_iter()
-        .find(|library| library.detect.iter().any(|part| version_line.contains(part)))
-        .map(|library| {
-            let version = library.version_of(version_line);
-            library.for_version(&version)
-        })
-        .ok_or_else(|| ConfigError {
-            file: "--mpirun".to_owned(),
-            message: format!(
-                "no description fits `{version_line}`; known: {}; give another --mpirun, or --library-description FILE",
-                known.join(", ")
-            ),
-        })
+    let all = lent()?.iter().map(|one| &one.library);
+    let fits = |library: &&Library| library.detect.iter().any(|part| version_line.contains(part));
+    match all.clone().find(fits) {
+        Some(library) => Ok(library.clone().for_version(&library.version_of(version_line))),
+        None => {
+            let known = all.map(|library| format!("`{}` ({})", library.detect.join("` or `"), library.id));
+            Err(ConfigError {
+                file: "--mpirun".to_owned(),
+                message: format!(
+                    "no description fits `{version_line}`; known: {}; give another --mpirun, or --library-description FILE",
+                    known.collect::<Vec<_>>().join(", ")
+                ),
+            })
+        }
+    }
 }
