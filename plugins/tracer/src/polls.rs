@@ -125,7 +125,7 @@ impl Polled {
     pub(crate) fn cell(&self, function: Function, site: usize, amount: u64) -> Option<&'static Cell> {
         let is_here = self.site == site && self.amount == amount && self.function == function as u64;
         // SAFETY: null, or a cell that lives as long as the process.
-        is_here.then(|| unsafe { self.cell.as_ref() }).flatten()
+        unsafe { self.cell.as_ref() }.filter(|_| is_here)
     }
 }
 
