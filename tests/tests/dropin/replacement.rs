@@ -29,13 +29,23 @@ fn fits(id: &str, ranks: usize) -> bool {
     registry::find(id).is_none_or(|row| row.unmet(ranks, true, true).is_none())
 }
 
-/// The `round`-th implementation of each collective that has so many, for all volumes from [`FROM`] (or all, where they are not known) and
-/// communicators of all sizes it serves.
+/// The `round`-th implementation of each collective that has so many.
 fn rules(round: usize) -> Vec<Rule> {
+    rules_of(|candidates| candidates.get(round))
+}
+
+/// The same, from the first one again where a collective has fewer: no collective is the library's own.
+fn rules_of_all(round: usize) -> Vec<Rule> {
+    rules_of(|candidates| candidates.get(round % candidates.len()))
+}
+
+/// One of the implementations of each collective, for all volumes from [`FROM`] (or all, where they are not known) and
+/// communicators of all sizes it serves.
+fn rules_of(one_of: impl Fn(&[String]) -> Option<&String>) -> Vec<Rule> {
     let mut rules = Vec::new();
     for collective in Collective::of_several_ranks() {
         let candidates = candidates(collective);
-        let Some(id) = candidates.get(round) else { continue };
+        let Some(id) = one_of(&candidates) else { continue };
         let from = if collective.volume_is_known() { FROM } else { 0 };
         for ranks in RANKS.filter(|ranks| fits(id, *ranks)) {
             rules.push(rule(collective.name(), ranks, from..=u64::MAX, id));
@@ -125,12 +135,12 @@ fn rounds() -> usize {
 }
 
 /// Buffers of absolute addresses, memory that nobody may write, and an operator that looks at places: `legal.c`, on three ranks, where counts
-/// are no multiples.
+/// are no multiples. The library's own collectives need not take that: a broadcast of MPICH 4.0 crashes.
 fn every_implementation_takes_what_is_legal_and_rare() {
     for mpi in Mpi::installed() {
         let program = mpi.built("mpicc", "legal.c", &["-std=gnu11", "-O1"], "legal");
         for round in 0..rounds() {
-            let rules = rules(round);
+            let rules = rules_of_all(round);
             let is_library = rules.iter().any(|rule| rule.implementation == "bcast.library");
             let deployed = Deployed::for_library(mpi, rules);
             let variables: &[(&str, &str)] = if is_library {
