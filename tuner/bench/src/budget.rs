@@ -147,7 +147,7 @@ impl Budget {
     /// Learns that nothing is found so far that a proof would prove: the search may spend what the proof does not keep. A run that ends before its
     /// budget, and with nothing, helps nobody.
     pub fn spare_proof(&self) {
-        self.expect_proof(PROOF_OF_NOTHING_SHARE * self.left_seconds());
+        self.expect_proof(self.proof_of_nothing_seconds());
     }
 
     /// True if a search must end because it may not spend `further` seconds: the rest belongs to the proof, or to
@@ -275,6 +275,10 @@ impl Budget {
         let mut starts = self.starts.borrow().clone();
         starts.sort_unstable_by(f64::total_cmp);
         starts.get(starts.len() / 2).copied()
+    }
+
+    fn proof_of_nothing_seconds(&self) -> f64 {
+        PROOF_OF_NOTHING_SHARE * self.left_seconds()
     }
 
     fn search_end_seconds(&self) -> f64 {

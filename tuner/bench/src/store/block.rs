@@ -260,7 +260,7 @@ impl Run {
     /// Ids of the finished blocks under this key that no stored end line of a launch covers.
     pub fn blocks_without_end(&self, key: &str) -> Result<BTreeSet<String>, StoreError> {
         self.blocks_of(
-            "SELECT names.text FROM blocks JOIN texts AS names ON names.id = block JOIN launches ON launches.id = end_launch
+            "SELECT names.text FROM blocks JOIN texts AS names ON names.id = block LEFT JOIN launches ON launches.id = end_launch
              WHERE blocks.run = ?1 AND blocks.key = (SELECT id FROM texts WHERE text = ?2) AND state = 'done' AND end_json IS NULL",
             key,
         )

@@ -84,7 +84,7 @@ pub(super) fn first_pass(
     let about = (label, plan, &looked_at);
     let limited = (verification, limit_seconds);
     pass.once_more(jobs, about, SCREENING.seconds, limited, |pass, more| {
-        let _ = pass.screen(jobs, (label, setup), (more.subjects, more.seconds), more.verification)?;
+        pass.screen(jobs, (label, setup), (more.subjects, more.seconds), more.verification)?;
         Ok(())
     })?;
     pass.repeat(jobs, &BTreeMap::new());
@@ -210,14 +210,14 @@ impl FirstPass {
                 subjects.len()
             ));
         }
-        let _ = self.screen(jobs, (label, setup), (&second, SCREENING.seconds), verification)?;
+        self.screen(jobs, (label, setup), (&second, SCREENING.seconds), verification)?;
         let open = second_launch::unsettled(&cells(self), &self.timed, subjects, &jobs.site.rule(0.0));
         if open.is_empty() || jobs.budget.spent_seconds() >= limit_seconds {
             return Ok(());
         }
         let text = format!("{label}: {} items once more, since launches vary much", open.len());
         jobs.progress.phase(&text, open.len() as u64);
-        let _ = self.screen(jobs, (label, setup), (&open, SCREENING.seconds), verification)?;
+        self.screen(jobs, (label, setup), (&open, SCREENING.seconds), verification)?;
         Ok(())
     }
 
@@ -244,25 +244,34 @@ impl FirstPass {
         for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {
             self.learnt.add(block, outcome);
         }
-        let costs = self.learnt.costs(&BTreeMap::new());
         let items = launched.blocks.iter().zip(&launched.outcomes);
         let items = items.flat_map(|(block, outcome)| block.items.iter().map(move |item| (item, outcome)));
-        let mut reached = BTreeSet::new();
-        for (item, outcome) in items {
-            let Some(subject) = Subject::of(item) else { continue };
-            let samples = outcome.samples.get(&item.id);
-            if samples.is_none() && !outcome.failed.contains_key(&item.id) {
-                continue;
-            }
-            if let (Some(samples), Some(costs)) = (samples, costs.get(&subject)) {
+        let reached: BTreeMap<Subject, Option<&[f64]>> = items
+            .filter_map(|(item, outcome)| {
+                let samples = outcome.samples.get(&item.id);
+                let is_reached = samples.is_some() || outcome.failed.contains_key(&item.id);
+                let repetitions = samples.map(|samples| samples.seconds.as_slice());
+                Some((Subject::of(item).filter(|_| is_reached)?, repetitions))
+            })
+            .collect();
+        self.note_first(&reached);
+        Ok(reached.into_keys().collect())
+    }
+
+    /// Keeps the repetitions of subjects that no launch came to before, with their costs.
+    fn note_first(&mut self, reached: &BTreeMap<Subject, Option<&[f64]>>) {
+        if reached.keys().all(|subject| self.first.contains_key(subject)) {
+            return;
+        }
+        let costs = self.learnt.costs(&BTreeMap::new());
+        for (subject, repetitions) in reached {
+            if let Some((repetitions, costs)) = repetitions.zip(costs.get(subject)) {
                 self.first.entry(subject.clone()).or_insert_with(|| First {
-                    repetitions: samples.seconds.clone(),
+                    repetitions: repetitions.to_vec(),
                     cost_seconds: costs.screening_seconds,
                 });
             }
-            reached.insert(subject);
         }
-        Ok(reached)
     }
 
     /// The subjects that were neither timed nor failed.
