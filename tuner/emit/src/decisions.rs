@@ -171,6 +171,15 @@ impl Part<'_> {
         (bounds.low() as u64, bounds.high() as u64)
     }
 
+    /// The largest volume at which something takes a collective's place.
+    #[must_use]
+    pub fn largest_replaced(&self, collective: Collective) -> Option<u64> {
+        let mut from_largest = self.selections.iter().rev();
+        let largest =
+            from_largest.find(|((other, _), selection)| *other == collective && selection.implementation().is_some());
+        largest.map(|((_, bytes), _)| *bytes)
+    }
+
     /// The volumes at which a collective was measured.
     #[must_use]
     pub fn volumes_of(&self, collective: Collective) -> Vec<u64> {

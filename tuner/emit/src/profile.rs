@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use kilter_algorithms::Collective;
 use kilter_model::deployment::Selection;
 use kilter_model::limits::{Call, Limits};
 use kilter_model::range;
 use kilter_profile::{Bounds, Catalogue, Communicators, MOST_SIZES, Order, Profile, Rule, VERSION};
 use kilter_protocol::row::Needs;
 
-use super::decisions::Decisions;
+use super::decisions::{Decisions, Part};
 
 /// The profile of the decisions; `None` if nothing needs the drop-in. A rule ends where its implementation would do something that `limits`
 /// forbid.
@@ -24,13 +25,10 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         let parameters: BTreeMap<String, u64> = named
             .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
             .collect();
-        let around = range::around(&part.volumes_of(collective), bytes);
-        let call = Call {
-            ranks: part.ranks,
-            bytes,
-            nodes: None,
-        };
-        let (min_bytes, max_bytes) = limits.reach(selection, call, around);
+        if !collective.volume_is_known() && bytes < part.largest_replaced(collective).unwrap_or(bytes) {
+            continue;
+        }
+        let (min_bytes, max_bytes) = volumes(part, (collective, bytes), selection, limits);
         for communicators in suited(part.communicators, needs(&catalogue, selection)) {
             rules.push(Rule {
                 collective: collective.name().to_owned(),
@@ -52,6 +50,25 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         rules,
         online,
     })
+}
+
+/// The volumes for which a selection's rule holds. Where not every rank of a call knows the volume, a rule cannot depend on it.
+fn volumes(
+    part: &Part<'_>,
+    (collective, bytes): (Collective, u64),
+    selection: &Selection,
+    limits: &Limits,
+) -> (u64, u64) {
+    if !collective.volume_is_known() {
+        return (0, u64::MAX);
+    }
+    let around = range::around(&part.volumes_of(collective), bytes);
+    let call = Call {
+        ranks: part.ranks,
+        bytes,
+        nodes: None,
+    };
+    limits.reach(selection, call, around)
 }
 
 /// The needs of what a selection runs.
@@ -98,31 +115,24 @@ fn meet(decisions: &Decisions<'_>) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use kilter_algorithms::{Collective, registry};
+    use kilter_algorithms::registry;
 
     use super::*;
-    use crate::decisions::{Part, Selections, Volumes};
+    use crate::decisions::{Selections, Volumes};
 
     fn row(id: &str) -> Selection {
         let parameters = registry::find(id).unwrap().default_parameters();
         Selection::Algorithm(id.to_owned(), parameters)
     }
 
-    fn rules(parts: &[(Communicators, &str)]) -> (Vec<String>, Option<Order>) {
-        let selections: Vec<Selections> = parts
-            .iter()
-            .map(|(_, id)| BTreeMap::from([((Collective::Allgather, 4096), row(id))]))
-            .collect();
-        let volumes = Volumes::new();
-        let parts = parts
-            .iter()
-            .zip(&selections)
-            .map(|((communicators, _), selections)| Part {
-                communicators: *communicators,
-                ranks: communicators.ranks_between().1,
-                selections,
-                volumes: &volumes,
-            });
+    /// The profile of selections for some communicators each, written and read.
+    fn profile(parts: &[(Communicators, Selections)], volumes: &Volumes) -> Profile {
+        let parts = parts.iter().map(|(communicators, selections)| Part {
+            communicators: *communicators,
+            ranks: communicators.ranks_between().1,
+            selections,
+            volumes,
+        });
         let decisions = Decisions {
             assignments: &[],
             parts: parts.collect(),
@@ -133,10 +143,39 @@ mod tests {
         };
         let plugins = vec!["libkilter_collectives.so".to_owned()];
         let profile = of(&decisions, "Open MPI", plugins, &Limits::default()).unwrap();
-        let profile = Profile::parse(&profile.to_json().unwrap(), "p.json").unwrap();
-        let rules = profile.rules.iter();
+        Profile::parse(&profile.to_json().unwrap(), "p.json").unwrap()
+    }
+
+    fn rules(parts: &[(Communicators, &str)]) -> (Vec<String>, Option<Order>) {
+        let of_allgather = |id: &str| BTreeMap::from([((Collective::Allgather, 4096), row(id))]);
+        let parts: Vec<(Communicators, Selections)> = parts.iter().map(|(on, id)| (*on, of_allgather(id))).collect();
+        let profile = profile(&parts, &Volumes::new());
         let text = |rule: &Rule| format!("{}: {}", rule.communicators, rule.implementation);
-        (rules.map(text).collect(), profile.order)
+        (profile.rules.iter().map(text).collect(), profile.order)
+    }
+
+    /// The rule of the largest size holds for all where not every rank of a call knows the volume.
+    #[test]
+    fn a_rule_depends_on_a_volume_that_all_ranks_know() {
+        let selections = Selections::from([
+            ((Collective::Barrier, 0), row("barrier.dissemination")),
+            ((Collective::Bcast, 64), row("bcast.linear")),
+            ((Collective::Gatherv, 64), row("gatherv.binomial")),
+            ((Collective::Gatherv, 4096), row("gatherv.linear")),
+        ]);
+        let measured = [64, 4096, 262_144];
+        let measured = [Collective::Bcast, Collective::Gatherv].map(|one| (one, measured.into()));
+        let profile = profile(&[(Communicators::of_layout(8, 1), selections)], &measured.into());
+        let rules = profile.rules.iter();
+        let rules = rules.map(|rule| (rule.implementation.as_str(), rule.min_bytes, rule.max_bytes));
+        assert_eq!(
+            rules.collect::<Vec<_>>(),
+            [
+                ("barrier.dissemination", 0, u64::MAX),
+                ("bcast.linear", 64, 512),
+                ("gatherv.linear", 0, u64::MAX)
+            ]
+        );
     }
 
     #[test]

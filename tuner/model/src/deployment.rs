@@ -159,6 +159,17 @@ impl Selection {
         }
     }
 
+    /// True if it acts on every size of its collective, whichever it was chosen for: settings of a library that does not switch them on size, or
+    /// that sets others along with them; and what the drop-in runs where not every rank of a call knows the volume. Of several that do, the one
+    /// for the largest size holds.
+    #[must_use]
+    pub fn acts_on_all_sizes(&self, collective: Collective, library: &Library) -> bool {
+        match self {
+            Selection::Settings(_) => !library.keeps_other_sizes(collective),
+            Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => !collective.volume_is_known(),
+        }
+    }
+
     /// The kind of fix it is.
     #[must_use]
     pub fn kind(&self) -> FixKind {
@@ -230,17 +241,13 @@ impl Deployment {
         self.assignments.push(assignment);
     }
 
-    /// The cell whose settings act on every size of this collective, because the library must not switch it on size, or because
-    /// something is set along with them that does.
+    /// The cell whose selection acts on every size of this collective.
     #[must_use]
-    pub fn without_size_switch(&self, collective: Collective, library: &Library) -> Option<(Collective, u64)> {
-        let switches = library.keeps_other_sizes(collective);
-        self.selections
-            .iter()
-            .find(|((other, _), selection)| {
-                !switches && *other == collective && matches!(selection, Selection::Settings(_))
-            })
-            .map(|(key, _)| *key)
+    pub fn for_all_sizes(&self, collective: Collective, library: &Library) -> Option<(Collective, u64)> {
+        let mut from_largest = self.selections.iter().rev();
+        let of_all = from_largest
+            .find(|((other, _), selection)| *other == collective && selection.acts_on_all_sizes(collective, library));
+        of_all.map(|(key, _)| *key)
     }
 
     /// The selection that must have slowed `subject`: its own, or one whose rule holds for every size. `None` blames the launch-wide
@@ -249,10 +256,11 @@ impl Deployment {
     pub fn to_blame(&self, subject: &Subject, verified: &Deployment, library: &Library) -> Option<(Collective, u64)> {
         let collective = subject.collective()?;
         let own = (collective, subject.bytes);
-        let key = if self.selections.contains_key(&own) {
+        let is_its_own = |selection: &Selection| !selection.acts_on_all_sizes(collective, library);
+        let key = if self.selections.get(&own).is_some_and(is_its_own) {
             own
         } else {
-            self.without_size_switch(collective, library)?
+            self.for_all_sizes(collective, library)?
         };
         let is_new = self.selections.get(&key) != verified.selections.get(&key);
         (is_new || self.assignments == verified.assignments).then_some(key)
@@ -315,6 +323,23 @@ mod tests {
         let blame = |collective| now.to_blame(&Subject::library(collective, 8), &none, &library());
         assert_eq!(blame(Collective::Gather), Some(gather));
         assert_eq!(blame(Collective::Bcast), None);
+    }
+
+    /// Ranks of a Gatherv do not know its volume, so that the drop-in runs for all sizes what was chosen for the largest.
+    #[test]
+    fn what_runs_without_a_known_volume_is_to_blame_at_every_size() {
+        let mut now = with_scan(&[]);
+        let row = |id: &str| Selection::Algorithm(id.to_owned(), Vec::new());
+        now.selections.insert((Collective::Gatherv, 8), row("gatherv.binomial"));
+        now.selections
+            .insert((Collective::Gatherv, 262_144), row("gatherv.linear"));
+        let blame = |bytes| {
+            let subject = Subject::library(Collective::Gatherv, bytes);
+            now.to_blame(&subject, &Deployment::default(), &library())
+        };
+        for bytes in [8, 1024, 262_144] {
+            assert_eq!(blame(bytes), Some((Collective::Gatherv, 262_144)), "{bytes}");
+        }
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub struct Limits {
     pub only_plugins: bool,
 }
 
+/// More than any rank has memory for: what an implementation keeps there is its most, where it runs for calls of every volume.
+const ANY_VOLUME: u64 = 1 << 46;
+
 /// A call whose memory is estimated.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
@@ -54,10 +57,13 @@ impl Limits {
         !self.only_plugins || matches!(selection, Selection::Plugin(_))
     }
 
-    /// Reason why a selection is no candidate for a call; `None` if it is one.
+    /// Reason why a selection is no candidate for a call; `None` if it is one. One that runs whatever the volume is must keep little at any.
     #[must_use]
-    pub fn refusal(&self, selection: &Selection, call: Call<'_>) -> Option<String> {
+    pub fn refusal(&self, selection: &Selection, mut call: Call<'_>) -> Option<String> {
         let limit = self.scratch_bytes?;
+        if replaced(selection).is_some_and(|collective| !collective.volume_is_known()) {
+            call.bytes = ANY_VOLUME;
+        }
         let kept = match scratch_bytes(selection, call) {
             Some(kept) if kept <= limit => return None,
             Some(kept) => format!("keeps up to {} of scratch on a rank", format::bytes(kept)),
@@ -90,6 +96,16 @@ impl Limits {
             }
         }
         (low, within)
+    }
+}
+
+/// The collective in whose place the drop-in runs a selection.
+fn replaced(selection: &Selection) -> Option<Collective> {
+    match selection {
+        Selection::Settings(_) => None,
+        Selection::Plugin(plugin) => Some(plugin.row.collective),
+        Selection::Mockup(id) => mockup::find(id).map(|row| row.collective),
+        Selection::Algorithm(id, _) => registry::find(id).map(|row| row.collective),
     }
 }
 
@@ -230,6 +246,18 @@ mod tests {
         };
         assert_eq!(segments(MIB / 2), None);
         assert!(segments(MIB).is_some());
+    }
+
+    /// A rule for Gatherv cannot end at a volume, which not every rank of a call knows.
+    #[test]
+    fn what_runs_at_any_volume_keeps_little_at_any() {
+        let refusal = |id: &str| limited(MIB).refusal(&algorithm(id), call(8));
+        assert_eq!(refusal("gatherv.linear"), None);
+        let reason = refusal("gatherv.binomial").unwrap();
+        assert!(
+            reason.ends_with("of scratch on a rank, --scratch-limit allows 1 MiB"),
+            "{reason}"
+        );
     }
 
     #[test]

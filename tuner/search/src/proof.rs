@@ -117,11 +117,9 @@ pub fn not_carried_out(
     let mut asked: Vec<((Collective, u64), Target, String)> = Vec::new();
     for ((collective, bytes), selection) in &deployment.selections {
         let key = (*collective, *bytes);
-        // One rule for all sizes is that of the largest.
-        let of_another_size = |(other, size): &(Collective, u64)| {
-            !jobs.site.library.keeps_other_sizes(*collective) && other == collective && size > bytes
-        };
-        if deployment.selections.keys().any(of_another_size) {
+        let library = jobs.site.library;
+        let is_for_all = selection.acts_on_all_sizes(*collective, library);
+        if is_for_all && deployment.for_all_sizes(*collective, library) != Some(key) {
             continue;
         }
         if let Some(text) = proofs.sent(key, selection) {

@@ -266,3 +266,35 @@ fn where_nothing_is_violated_nothing_is_deployed() {
     );
     assert!(run.report.quarantined.is_empty() && run.report.contests.is_empty());
 }
+
+/// Gatherv takes four times as long as it should at one size; every row of Kilter's does not, and takes `slower` times as long at 1024 B.
+fn slow_gatherv(slower: f64) -> ScriptedLibrary {
+    let at_one = move |call: &Call<'_>, usual: f64| if call.bytes == 1024 { slower * usual } else { usual };
+    let library = ScriptedLibrary::new().cost(
+        "gatherv",
+        |call, usual| if call.bytes == 4096 { 4.0 * usual } else { usual },
+    );
+    let library = library.row("gatherv.linear", at_one);
+    library.row("gatherv.binomial", at_one)
+}
+
+/// Not every rank of a call knows how much a Gatherv moves, so that a rule cannot depend on it.
+#[test]
+fn what_takes_the_place_of_gatherv_does_so_at_every_size() {
+    const GATHERV: &str = "--guidelines TGT24V --sizes 1024,4096,16384";
+    let (_directory, site) = site(slow_gatherv(1.0));
+    let run = tune_at(&site, GATHERV);
+    assert!(is_mended(&run, "TGT24V gatherv 4096"));
+    let text = std::fs::read_to_string(site.emitted().join("kilter-profile.json")).unwrap();
+    let profile: kilter_profile::Profile = kilter_profile::Profile::parse(&text, "kilter-profile.json").unwrap();
+    let rules = profile.rules.iter().map(|rule| (rule.min_bytes, rule.max_bytes));
+    assert_eq!(rules.collect::<Vec<_>>(), [(0, u64::MAX)]);
+
+    let run = tune(slow_gatherv(3.0), GATHERV);
+    assert_eq!(changes(&run), [""; 0], "slower at another size");
+    assert!(
+        unfixed(&run, "TGT24V gatherv 4096").contains("taken back"),
+        "{}",
+        unfixed(&run, "TGT24V gatherv 4096")
+    );
+}
