@@ -117,7 +117,7 @@ pub fn not_carried_out(
     let mut asked: Vec<((Collective, u64), Target, String)> = Vec::new();
     for ((collective, bytes), selection) in &deployment.selections {
         let key = (*collective, *bytes);
-        let library = jobs.site.library;
+        let library = &jobs.site.library;
         let is_for_all = selection.acts_on_all_sizes(*collective, library);
         if is_for_all && deployment.for_all_sizes(*collective, library) != Some(key) {
             continue;
