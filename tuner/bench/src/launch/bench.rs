@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -28,8 +29,8 @@ pub trait Bench: fmt::Debug {
     /// Starts a command; its output goes to `output`. `tag` marks all of its processes.
     fn start(&self, command: &CommandSpec, tag: &str, output: File) -> Result<Box<dyn Started>, ProcessError>;
 
-    /// Load of the machine now; `None` if it is unknown.
-    fn load(&self) -> Option<Reading>;
+    /// Load of the machine now, before a job starts whose ranks alone have this argument; `None` if it is unknown.
+    fn load(&self, argument: &Path) -> Option<Reading>;
 }
 
 /// A command that was started.
@@ -57,8 +58,8 @@ impl Bench for Machine {
         Ok(Box::new(Process::spawn(command, tag, output)?))
     }
 
-    fn load(&self) -> Option<Reading> {
-        Reading::now()
+    fn load(&self, argument: &Path) -> Option<Reading> {
+        Reading::now(argument)
     }
 }
 

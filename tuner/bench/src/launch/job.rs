@@ -128,7 +128,7 @@ impl Job {
         let log = files::anew(&paths.log).map_err(io_error("write", &paths.log))?;
         tracing::debug!(key = spec.key, attempt, "{command}");
         let late_seconds = files::seconds_of_caches(&directory);
-        let load = bench.load();
+        let load = bench.load(&paths.plan);
         let process = bench.start(&command, &record.tag, log)?;
         let clock = bench.clock();
         let now = clock.now();
@@ -208,7 +208,7 @@ impl Job {
     }
 
     fn store_load(&mut self) -> Result<(), SessionError> {
-        if let Some(cores) = self.load.and_then(Reading::other_cores) {
+        if let Some(cores) = self.load.as_mut().and_then(Reading::other_cores) {
             self.other_cores = Some(cores);
             self.ledger.record.ran_beside(cores)?;
         }

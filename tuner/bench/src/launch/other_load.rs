@@ -1,11 +1,14 @@
 //! Measures how busy other programs kept this machine while a job ran. A resumed run measures again what ran beside a
 //! compilation.
 //!
-//! It takes the busy time of all processors (`/proc/stat`) less the time of the tuner and its descendants, and less
-//! that of a virtual cluster's switch, which is the job's network. Ranks on other hosts are not looked at.
+//! It takes the busy time of all processors (`/proc/stat`) less the time of the tuner and its descendants, less that of the job's ranks which a daemon
+//! of the batch system started (srun's do not descend from the tuner, nor does what mpirun starts through a daemon), and less that of a virtual cluster's
+//! switch, which is the job's network. Ranks on other hosts are not looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::unistd::{SysconfVar, sysconf};
@@ -38,18 +41,28 @@ fn most_cores_beside(ranks: usize, cores: usize) -> f64 {
     QUARTER + SPARE_SHARE * cores.saturating_sub(ranks) as f64
 }
 
-/// Load by others while a job runs: the clocks of this machine at its start, or a scripted load.
-#[derive(Debug, Clone, Copy)]
+/// Load by others while a job runs: the clocks of this machine since its start, or a scripted load.
+#[derive(Debug, Clone)]
 pub enum Reading {
     /// Clocks of this machine.
-    Clocks(Clocks),
+    Clocks(Since),
     /// Others take so many processors all the time.
     Scripted(f64),
 }
 
-/// Readings of the clocks at the start of a job.
+/// Readings of the clocks since the start of a job.
+#[derive(Debug, Clone)]
+pub struct Since {
+    start: Clocks,
+    /// An argument that the job's ranks have, and no other process.
+    argument: PathBuf,
+    /// True once ranks were seen that do not descend from the tuner.
+    has_ranks_apart: bool,
+}
+
+/// A reading of the clocks.
 #[derive(Debug, Clone, Copy)]
-pub struct Clocks {
+struct Clocks {
     at: Instant,
     /// Seconds, over all processors.
     busy: f64,
@@ -58,33 +71,55 @@ pub struct Clocks {
 }
 
 impl Reading {
-    /// Reads the clocks now; `None` without `/proc`.
-    pub(super) fn now() -> Option<Reading> {
-        Clocks::now().map(Reading::Clocks)
+    /// Reads the clocks now, before a job starts whose ranks alone have this argument; `None` without `/proc`.
+    pub(super) fn now(argument: &Path) -> Option<Reading> {
+        let (start, _) = Clocks::now(argument)?;
+        Some(Reading::Clocks(Since {
+            start,
+            argument: argument.to_owned(),
+            has_ranks_apart: false,
+        }))
     }
 
-    /// Mean number of processors that others took since then; `None` if too little time has passed to say.
-    pub(super) fn other_cores(self) -> Option<f64> {
+    /// Mean number of processors that others took since then; `None` if too little time has passed to say, or if ranks have ended whose time nobody
+    /// knows any more.
+    pub(super) fn other_cores(&mut self) -> Option<f64> {
         match self {
-            Reading::Clocks(then) => {
-                let now = Clocks::now()?;
-                now.others_since(then, (now.at - then.at).as_secs_f64())
-            }
-            Reading::Scripted(cores) => Some(cores),
+            Reading::Clocks(since) => since.other_cores(),
+            Reading::Scripted(cores) => Some(*cores),
         }
     }
 }
 
+impl Since {
+    fn other_cores(&mut self) -> Option<f64> {
+        let (now, has_ranks_apart) = Clocks::now(&self.argument)?;
+        if self.has_ranks_apart && !has_ranks_apart {
+            return None;
+        }
+        self.has_ranks_apart = has_ranks_apart;
+        now.others_since(self.start, (now.at - self.start.at).as_secs_f64())
+    }
+}
+
 impl Clocks {
-    fn now() -> Option<Clocks> {
+    /// The clocks now, and true if ranks live that do not descend from the tuner.
+    fn now(argument: &Path) -> Option<(Clocks, bool)> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
         let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)? / ticks;
-        let own = own_ticks(&processes(), std::process::id().cast_signed()) / ticks;
-        Some(Clocks {
+        let all = processes();
+        let own = descendants(&all, std::process::id().cast_signed());
+        let ranks = all
+            .iter()
+            .map(|one| one.pid)
+            .filter(|pid| !own.contains(pid) && has_argument(*pid, argument))
+            .collect();
+        let clocks = Clocks {
             at: Instant::now(),
             busy,
-            own,
-        })
+            own: own_ticks(&all, own, &ranks) / ticks,
+        };
+        Some((clocks, !ranks.is_empty()))
     }
 
     fn others_since(self, then: Clocks, seconds: f64) -> Option<f64> {
@@ -92,6 +127,13 @@ impl Clocks {
         let others = (self.busy - then.busy) - (self.own - then.own).max(0.0);
         (seconds >= SHORTEST_SECONDS).then(|| (others / seconds).max(0.0))
     }
+}
+
+/// True if a process that lives was started with this argument.
+fn has_argument(pid: i32, argument: &Path) -> bool {
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut arguments = arguments.split(|byte| *byte == 0);
+    arguments.any(|one| one == argument.as_os_str().as_bytes())
 }
 
 /// Sum of user, nice, system, irq and softirq of the first line. Idle, waiting and stolen time is nobody's work here.
@@ -139,25 +181,33 @@ fn living(stat: &str) -> Option<Living> {
     })
 }
 
-/// Ticks of `root`, of its descendants, and of switches.
-fn own_ticks(all: &[Living], root: i32) -> f64 {
-    let mut children: BTreeMap<i32, Vec<&Living>> = BTreeMap::new();
+/// A process with its descendants.
+fn descendants(all: &[Living], root: i32) -> BTreeSet<i32> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for process in all {
-        children.entry(process.parent).or_default().push(process);
+        children.entry(process.parent).or_default().push(process.pid);
     }
-    let mut own: BTreeSet<i32> = BTreeSet::from([root]);
+    let mut found = BTreeSet::from([root]);
     let mut open = vec![root];
-    let mut ticks: f64 = all.iter().filter(|one| one.pid == root).map(|one| one.ticks).sum();
     while let Some(parent) = open.pop() {
         for child in children.get(&parent).into_iter().flatten() {
-            if own.insert(child.pid) {
-                ticks += child.ticks;
-                open.push(child.pid);
+            if found.insert(*child) {
+                open.push(*child);
             }
         }
     }
-    let switches = all.iter().filter(|one| one.is_switch && !own.contains(&one.pid));
-    ticks + switches.map(|one| one.ticks).sum::<f64>()
+    found
+}
+
+/// Ticks of the tuner's `own` processes, of `ranks` apart with their descendants and the daemons that started them, and of switches.
+fn own_ticks(all: &[Living], mut own: BTreeSet<i32>, ranks: &BTreeSet<i32>) -> f64 {
+    let daemons = all.iter().filter(|one| ranks.contains(&one.pid)).map(|one| one.parent);
+    own.extend(daemons);
+    for rank in ranks {
+        own.extend(descendants(all, *rank));
+    }
+    let is_own = |one: &&Living| one.is_switch || own.contains(&one.pid);
+    all.iter().filter(is_own).map(|one| one.ticks).sum()
 }
 
 #[cfg(test)]
@@ -190,8 +240,26 @@ mod tests {
         ];
         let all: Vec<Living> = stats.iter().filter_map(|text| living(text)).collect();
         assert_eq!(all.len(), stats.len());
-        assert_eq!(own_ticks(&all, 10), 1000.0 + 16.0 + 25.0 + 100.0);
+        let own = descendants(&all, 10);
+        assert_eq!(own_ticks(&all, own, &BTreeSet::new()), 1000.0 + 16.0 + 25.0 + 100.0);
         assert_eq!(living("nonsense"), None);
+    }
+
+    /// Slurm's daemon of a step starts the ranks, and the system's first process is its parent.
+    #[test]
+    fn ranks_that_a_daemon_started_are_the_jobs_with_the_daemon() {
+        let stats = [
+            stat(10, "kilter", 1, [1000, 0, 0, 0]),
+            stat(11, "srun", 10, [1, 0, 0, 0]),
+            stat(20, "slurmstepd", 1, [3, 1, 0, 0]),
+            stat(21, "kilter-worker", 20, [200, 0, 0, 0]),
+            stat(22, "a child", 21, [40, 0, 0, 0]),
+            stat(30, "slurmstepd", 1, [0, 0, 7000, 0]),
+            stat(31, "somebody's", 30, [9000, 0, 0, 0]),
+        ];
+        let all: Vec<Living> = stats.iter().filter_map(|text| living(text)).collect();
+        let own = own_ticks(&all, descendants(&all, 10), &BTreeSet::from([21]));
+        assert_eq!(own, 1001.0 + 4.0 + 200.0 + 40.0);
     }
 
     #[test]
@@ -222,31 +290,77 @@ mod tests {
         assert_eq!(most_cores_beside(8, 64), 28.25);
     }
 
+    fn seconds_of(pid: i32) -> f64 {
+        let all = processes();
+        let found = all.iter().find(|one| one.pid == pid).unwrap();
+        found.ticks / sysconf(SysconfVar::CLK_TCK).unwrap().unwrap() as f64
+    }
+
+    fn wait_until_busy(pid: i32) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while seconds_of(pid) < 0.3 {
+            assert!(Instant::now() < deadline, "the process gets no processor");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn own_seconds(argument: &Path) -> f64 {
+        Clocks::now(argument).map(|(clocks, _)| clocks.own).unwrap()
+    }
+
     #[test]
     fn a_busy_child_is_nobody_else() {
-        let reading = Clocks::now().unwrap();
+        let none = Path::new("/no/such/plan");
+        let mut reading = Reading::now(none).unwrap();
         let child = std::process::Command::new("sh")
             .args(["-c", "while :; do :; done"])
             .spawn();
         let mut child = child.unwrap();
-        let seconds_of = |pid: u32| {
-            let all = processes();
-            let found = all.iter().find(|one| one.pid == pid.cast_signed()).unwrap();
-            found.ticks / sysconf(SysconfVar::CLK_TCK).unwrap().unwrap() as f64
-        };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while seconds_of(child.id()) < 0.3 {
-            assert!(Instant::now() < deadline, "the child gets no processor");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let both = seconds_of(std::process::id()) + seconds_of(child.id());
-        let own = |reading: Clocks| reading.own;
-        let while_it_lives = Clocks::now().map(own).unwrap();
+        let pid = child.id().cast_signed();
+        wait_until_busy(pid);
+        let both = seconds_of(std::process::id().cast_signed()) + seconds_of(pid);
+        let while_it_lives = own_seconds(none);
         child.kill().unwrap();
         child.wait().unwrap();
-        let afterwards = Clocks::now().map(own).unwrap();
+        let afterwards = own_seconds(none);
         assert!(while_it_lives >= both, "{while_it_lives} without the child's of {both}");
         assert!(afterwards >= while_it_lives, "and it is not forgotten when it ends");
-        assert!(Reading::Clocks(reading).other_cores().is_some());
+        assert!(reading.other_cores().is_some());
+    }
+
+    /// What `setsid --fork` starts descends from the tuner no more, as the ranks of srun.
+    #[test]
+    fn a_rank_that_does_not_descend_from_the_tuner_is_known_by_its_argument() {
+        let directory = tempfile::tempdir().unwrap();
+        let plan = directory.path().join("run1.plan.jsonl");
+        let mut reading = Reading::now(&plan).unwrap();
+        let started = std::process::Command::new("setsid")
+            .args([
+                "--fork",
+                "sh",
+                "-c",
+                "echo $$ > $0.pid.new; mv $0.pid.new $0.pid; while :; do :; done",
+            ])
+            .arg(&plan)
+            .status();
+        assert!(started.unwrap().success());
+        let told = plan.with_extension("jsonl.pid");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !told.exists() {
+            assert!(Instant::now() < deadline, "nothing was started");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pid: i32 = fs::read_to_string(&told).unwrap().trim().parse().unwrap();
+        wait_until_busy(pid);
+        let (with, without) = (own_seconds(&plan), own_seconds(Path::new("/no/such/plan")));
+        let told_while_it_lives = reading.other_cores();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+        while has_argument(pid, &plan) {
+            assert!(Instant::now() < deadline, "the process outlives its end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(with >= without + 0.2, "{with} and {without}");
+        assert!(told_while_it_lives.is_some());
+        assert_eq!(reading.other_cores(), None, "nobody knows its time any more");
     }
 }

@@ -4,6 +4,7 @@
 //! decides otherwise than the stored one, or the stored one was not finished.
 
 use std::fs::File;
+use std::path::Path;
 
 use super::bench::{Bench, Clock, Started};
 use super::command::CommandSpec;
@@ -39,7 +40,7 @@ impl Bench for Replay {
         })
     }
 
-    fn load(&self) -> Option<Reading> {
+    fn load(&self, _: &Path) -> Option<Reading> {
         None
     }
 }

@@ -6,6 +6,7 @@ use kilter_model::plan::Subject;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict;
 use kilter_stats::verdict::Looks;
+use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 use kilter_stats::verdict::sequential::CellIndex;
 
 use super::Work;
@@ -138,9 +139,12 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Median time of launches over the expected time: one launch that the machine disturbs says little of the next.
+    /// Median time of launches over the expected time: one launch that the machine disturbs says little of the next. The screening's launches, by
+    /// which times are expected, count as well, so that it says little even if it is the first.
     pub(super) fn pace(&self) -> f64 {
-        Sample::new(self.paces.clone()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
+        let screening = if self.pass.screened { SCREENING_LAUNCHES } else { 0 };
+        let paces = std::iter::repeat_n(1.0, screening).chain(self.paces.iter().copied());
+        Sample::new(paces.collect()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
     }
 
     /// Seconds that a launch of these is expected to take.

@@ -11,6 +11,7 @@ mod verifier;
 
 use std::fmt;
 use std::fs::File;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -169,7 +170,7 @@ impl Bench for Scripted {
         Ok(Box::new(player.launched_by(command)))
     }
 
-    fn load(&self) -> Option<Reading> {
+    fn load(&self, _: &Path) -> Option<Reading> {
         self.other_cores.map(Reading::Scripted)
     }
 }
