@@ -139,12 +139,10 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Median time of launches over the expected time: one launch that the machine disturbs says little of the next. The screening's launches, by
-    /// which times are expected, count as well, so that it says little even if it is the first.
+    /// Time of the next launch over the expected time.
     pub(super) fn pace(&self) -> f64 {
         let screening = if self.pass.screened { SCREENING_LAUNCHES } else { 0 };
-        let paces = std::iter::repeat_n(1.0, screening).chain(self.paces.iter().copied());
-        Sample::new(paces.collect()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
+        pace(screening, &self.paces)
     }
 
     /// Seconds that a launch of these is expected to take.
@@ -153,5 +151,27 @@ impl Work<'_, '_> {
         let of = |subjects: &BTreeSet<Subject>| self.jobs.launch_seconds() + subjects.iter().map(seconds).sum::<f64>();
         let beside = self.beside.as_ref().map_or(0.0, |beside| of(&beside.left));
         (of(subjects) + beside).max(1e-3)
+    }
+}
+
+/// Median time of launches over the expected time: one launch that the machine disturbs says little of the next. The screening's launches, by which
+/// times are expected, count as well, so that one says little even if it is the first.
+fn pace(screening_launches: usize, paces: &[f64]) -> f64 {
+    let all = std::iter::repeat_n(1.0, screening_launches).chain(paces.iter().copied());
+    Sample::new(all.collect()).map_or(1.0, |paces| paces.median().clamp(0.1, 10.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_disturbed_launch_says_little_of_the_next_and_three_say_it() {
+        assert_eq!(pace(2, &[]), 1.0);
+        assert_eq!(pace(2, &[4.0]), 1.0);
+        assert_eq!(pace(2, &[4.0, 1.1, 0.9]), 1.0);
+        assert_eq!(pace(2, &[3.0, 3.0, 3.0]), 3.0);
+        assert_eq!(pace(0, &[3.0]), 3.0, "without a screening there is nothing else to go by");
+        assert_eq!(pace(0, &[]), 1.0);
     }
 }
