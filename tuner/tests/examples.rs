@@ -65,7 +65,11 @@ fn assert_nothing_is_left_out(key: &str, found: impl Fn(&str) -> Option<usize>) 
         } else if root.ends_with("src/main.rs") && key == "test" {
             // What lies beside it may be the library's.
             let text = fs::read_to_string(root).unwrap();
-            assert!(!text.contains("\nmod "), "{}: nobody would run a module's tests", root.display());
+            assert!(
+                !text.contains("\nmod "),
+                "{}: nobody would run a module's tests",
+                root.display()
+            );
             files.push(root.to_owned());
         } else {
             continue;
