@@ -1,11 +1,14 @@
-//! Examples in the documentation of crates are run.
+//! Examples in the documentation of crates are run, and so are their tests.
 //!
-//! Crates without examples have `doctest = false`: rustdoc would read each of them once more, to find none.
+//! Crates without examples have `doctest = false`: rustdoc would read each of them once more, to find none. Libraries and programs without tests have
+//! `test = false`: each would be compiled and linked once more.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 mod metadata;
 
@@ -40,30 +43,60 @@ fn example(text: &str) -> Option<usize> {
     None
 }
 
-#[test]
-fn no_example_is_left_out() {
+/// The line of the first test.
+fn test(text: &str) -> Option<usize> {
+    let mut lines = (1..).zip(text.lines());
+    lines.find_map(|(number, line)| line.trim_start().starts_with("#[test]").then_some(number))
+}
+
+/// Asserts that targets for which Cargo.toml says `KEY = false` have nothing that `found` finds; returns how many there are.
+fn assert_nothing_is_left_out(key: &str, found: impl Fn(&str) -> Option<usize>) -> usize {
     let packages = metadata::packages();
     let targets = packages.iter();
     let targets = targets.flat_map(|package| package["targets"].as_array().unwrap());
     let mut silent = 0;
-    for target in targets.filter(|target| target["doctest"] == false && target["doc"] == true) {
+    // rustdoc reads no target without documentation.
+    let is_read = |target: &&Value| key != "doctest" || target["doc"] == true;
+    for target in targets.filter(|target| target[key] == false).filter(is_read) {
         let root = Path::new(target["src_path"].as_str().unwrap());
-        if !root.ends_with("src/lib.rs") {
+        let mut files = Vec::new();
+        if root.ends_with("src/lib.rs") {
+            sources(root.parent().unwrap(), &mut files);
+        } else if root.ends_with("src/main.rs") && key == "test" {
+            // What lies beside it may be the library's.
+            let text = fs::read_to_string(root).unwrap();
+            assert!(
+                !text.contains("\nmod "),
+                "{}: nobody would run a module's tests",
+                root.display()
+            );
+            files.push(root.to_owned());
+        } else {
             continue;
         }
         silent += 1;
-        let mut files = Vec::new();
-        sources(root.parent().unwrap(), &mut files);
         for file in files {
-            if let Some(line) = example(&fs::read_to_string(&file).unwrap()) {
+            if let Some(line) = found(&fs::read_to_string(&file).unwrap()) {
                 panic!(
-                    "{}, line {line}: nobody runs this example; remove `doctest = false` from the crate's Cargo.toml",
+                    "{}, line {line}: nobody runs it; remove `{key} = false` from the crate's Cargo.toml",
                     file.display()
                 );
             }
         }
     }
+    silent
+}
+
+#[test]
+fn no_example_is_left_out() {
+    let silent = assert_nothing_is_left_out("doctest", example);
     assert!(silent > 10, "{silent} crates without examples");
+}
+
+#[test]
+fn no_test_is_left_out() {
+    let silent = assert_nothing_is_left_out("test", test);
+    assert!(silent > 5, "{silent} libraries and programs without tests");
 }
 
 #[test]
@@ -71,4 +104,6 @@ fn examples_are_told_from_other_texts() {
     assert_eq!(example("//! ```\n//! let x = 1;\n//! ```\n"), Some(1));
     assert_eq!(example("/// Text.\n/// ```should_panic\n/// ```\n"), Some(2));
     assert_eq!(example("/// ```text\n/// 0 -> 1\n/// ```\n// ```\n"), None);
+    assert_eq!(test("mod tests {\n    #[test]\n"), Some(2));
+    assert_eq!(test("/// `#[test]`\n"), None);
 }

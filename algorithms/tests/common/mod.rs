@@ -4,6 +4,7 @@
 
 pub(crate) mod choices;
 pub(crate) mod content;
+pub(crate) mod failing;
 pub(crate) mod prepared;
 mod processor;
 pub(crate) mod together;
@@ -16,6 +17,8 @@ use kilter_algorithms::{Algorithm, Arguments, Collective, Cost, Need, Nodes, Set
 
 /// The operators of the cases: on elements of 1, 4 or 12 bytes, the first on any words.
 pub(crate) use kilter_algorithms::reference::Operator as Op;
+
+use failing::Failing;
 
 /// The lengths of a call's blocks, for collectives whose blocks may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,9 +208,9 @@ impl Case {
     }
 
     /// One rank's call.
-    pub(crate) fn call<T: Transport>(
+    pub(crate) fn call(
         &self,
-        transport: &mut T,
+        transport: &mut Failing<'_, '_>,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), kilter_algorithms::TransportError> {

@@ -5,6 +5,7 @@ use kilter_algorithms::threads::{Network, Outcome, ThreadTransport, run, run_eac
 use kilter_algorithms::{Collective, Transport, TransportError};
 
 use super::content::MadeOnce;
+use super::failing::Failing;
 use super::{Case, processor};
 
 /// The byte that fills outputs before a call.
@@ -101,7 +102,12 @@ impl Prepared<'_> {
     }
 
     /// One rank's call, and its output.
-    pub(crate) fn call<T: Transport>(&self, transport: &mut T) -> Result<Vec<u8>, TransportError> {
+    pub(crate) fn call(&self, transport: &mut ThreadTransport<'_>) -> Result<Vec<u8>, TransportError> {
+        self.call_over(&mut Failing::never(transport))
+    }
+
+    /// The same over a transport that may fail.
+    pub(crate) fn call_over(&self, transport: &mut Failing<'_, '_>) -> Result<Vec<u8>, TransportError> {
         let rank = transport.rank();
         let mut output = self.output(rank);
         self.case.call(transport, &self.inputs[rank], &mut output)?;

@@ -3,130 +3,21 @@
 
 use std::ops::Range;
 
-use kilter_algorithms::shared_memory::Event;
-use kilter_algorithms::threads::{Network, RankError, ThreadRequest, ThreadTransport};
-use kilter_algorithms::{SharedMemory, Transport, TransportError, registry};
+use kilter_algorithms::threads::{Network, RankError};
+use kilter_algorithms::{Transport, TransportError, registry};
 
+use crate::common::failing::{FAULT, Failing};
 use crate::common::prepared::Prepared;
 use crate::common::{Case, Place};
-
-/// A transport whose operation of this number fails, and all after it that communicate, except waiting for what is
-/// under way.
-struct Failing<'t, 'a> {
-    inner: &'t mut ThreadTransport<'a>,
-    left: usize,
-}
 
 /// Runs for which ranks are started once.
 const RUNS: usize = 64;
 
-const FAULT: TransportError = TransportError::Library {
-    operation: "PMPI_Test",
-    peer: 0,
-    code: 16,
-};
-
-impl Failing<'_, '_> {
-    fn count(&mut self) -> Result<(), TransportError> {
-        self.left = self.left.checked_sub(1).ok_or(FAULT)?;
-        Ok(())
-    }
-}
-
-impl<'a> Transport for Failing<'_, 'a> {
-    type Request<'b> = <ThreadTransport<'a> as Transport>::Request<'b>;
-
-    fn rank(&self) -> usize {
-        self.inner.rank()
-    }
-
-    fn size(&self) -> usize {
-        self.inner.size()
-    }
-
-    fn nodes(&mut self) -> Result<std::sync::Arc<kilter_algorithms::Nodes>, TransportError> {
-        self.count()?;
-        self.inner.nodes()
-    }
-
-    fn element_bytes(&self) -> usize {
-        self.inner.element_bytes()
-    }
-
-    fn send(&mut self, to: usize, data: &[u8]) -> Result<(), TransportError> {
-        self.count()?;
-        self.inner.send(to, data)
-    }
-
-    fn recv(&mut self, from: usize, data: &mut [u8]) -> Result<(), TransportError> {
-        self.count()?;
-        self.inner.recv(from, data)
-    }
-
-    fn sendrecv(&mut self, to: usize, send: &[u8], from: usize, recv: &mut [u8]) -> Result<(), TransportError> {
-        self.count()?;
-        self.inner.sendrecv(to, send, from, recv)
-    }
-
-    unsafe fn isend<'b>(&mut self, to: usize, data: &'b [u8]) -> Result<ThreadRequest<'b>, TransportError> {
-        self.count()?;
-        // SAFETY: the caller's promise is the one asked for.
-        unsafe { self.inner.isend(to, data) }
-    }
-
-    unsafe fn irecv<'b>(&mut self, from: usize, data: &'b mut [u8]) -> Result<ThreadRequest<'b>, TransportError> {
-        self.count()?;
-        // SAFETY: the caller's promise is the one asked for.
-        unsafe { self.inner.irecv(from, data) }
-    }
-
-    fn wait(&mut self, request: ThreadRequest<'_>) -> Result<(), TransportError> {
-        // A request is done for, whether or not it succeeds.
-        let waited = self.inner.wait(request);
-        self.count().and(waited)
-    }
-
-    fn reduce_local(&mut self, input: &[u8], inout: &mut [u8]) -> Result<(), TransportError> {
-        self.count()?;
-        self.inner.reduce_local(input, inout)
-    }
-
-    fn take_scratch(&mut self, bytes: usize) -> Result<Vec<u8>, TransportError> {
-        self.count()?;
-        self.inner.take_scratch(bytes)
-    }
-
-    fn give_scratch(&mut self, scratch: Vec<u8>) {
-        self.inner.give_scratch(scratch);
-    }
-
-    fn take_shared(&mut self, piece_bytes: usize) -> Result<Box<SharedMemory>, TransportError> {
-        self.count()?;
-        self.inner.take_shared(piece_bytes)
-    }
-
-    fn give_shared(&mut self, memory: Box<SharedMemory>) {
-        self.inner.give_shared(memory);
-    }
-
-    // The number of unsuccessful polls is random, so polls are not counted.
-    fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
-        self.inner.relax(rank)
-    }
-
-    fn observe(&mut self, event: Event) {
-        self.inner.observe(event);
-    }
-}
-
 /// Operations of each rank in a call that nothing disturbs.
 fn operations(prepared: &Prepared<'_>) -> Vec<usize> {
     let counted = prepared.run_by(Network::FREE, |transport| {
-        let mut counting = Failing {
-            inner: transport,
-            left: usize::MAX,
-        };
-        prepared.call(&mut counting)?;
+        let mut counting = Failing::never(transport);
+        prepared.call_over(&mut counting)?;
         Ok(usize::MAX - counting.left)
     });
     let counted = counted.results();
@@ -144,7 +35,7 @@ fn inject(prepared: &Prepared<'_>, failing: usize, after: Range<usize>, all: usi
         } else {
             usize::MAX
         };
-        let result = prepared.call(&mut Failing { inner: transport, left });
+        let result = prepared.call_over(&mut Failing { inner: transport, left });
         assert_eq!(
             transport.statistics().requests_open,
             0,

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use kilter_algorithms::threads::{Config, Network, Outcome, RankError, ThreadTransport, run, run_each};
 use kilter_algorithms::{Transport, TransportError};
 
+use crate::common::failing::Failing;
+
 fn config(network: Network) -> Config {
     let add = |a: &[u8], b: &mut [u8]| a.iter().zip(b).for_each(|(a, b)| *b = b.wrapping_add(*a));
     Config {
@@ -174,7 +176,7 @@ fn a_panic_in_the_operator_hangs_nobody() {
             root: 0,
             parameters: &[256],
         };
-        kilter_algorithms::registry::run(scan, transport, arguments)
+        kilter_algorithms::registry::run(scan, &mut Failing::never(transport), arguments)
     });
     assert_eq!(outcome.ranks[1].result, Ok(()));
     for (rank, outcome) in outcome.ranks.iter().enumerate() {

@@ -3,9 +3,9 @@
 //! If the blocks lie contiguously in memory, in the order of ranks, rows work on the program's buffer; else on a packed copy.
 
 use kilter_algorithms::{Collective, Shape};
-use kilter_mpi::{constants, layout};
+use kilter_mpi::{constants, layout, overlap};
 
-use crate::buffers::{Buffers, Lists, Staging, overlap};
+use crate::buffers::{Buffers, Lists, Staging};
 use crate::call::Call;
 use crate::error::{CallError, unsigned};
 use crate::execute::execute;

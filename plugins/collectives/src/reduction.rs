@@ -4,11 +4,10 @@
 //! reaches out of its extent.
 
 use kilter_algorithms::{Collective, Shape};
-use kilter_mpi::constants;
 use kilter_mpi::layout::{self, Layout};
-use kilter_mpi::packing;
+use kilter_mpi::{constants, overlap, packing};
 
-use crate::buffers::{Buffers, Lists, Staging, overlap};
+use crate::buffers::{Buffers, Lists, Staging};
 use crate::call::Call;
 use crate::error::{CallError, unsigned};
 use crate::execute::execute;

@@ -15,6 +15,7 @@
 //! * [`presence`]: whether every rank has loaded a preloaded library.
 //! * [`nodes()`]: which ranks share a node.
 //! * [`layout`]: how a datatype lies in memory. [`mod@envelope`]: how it was made. [`blocks`]: where its data lie. [`packing`]: its elements as bytes in a row.
+//! * [`overlap()`]: whether a call would write what it reads.
 //! * [`handle`]: handles as numbers.
 //!
 //! Messages move as `MPI_BYTE`, so all ranks must represent data alike (one architecture), which every MPI library in use
@@ -41,6 +42,7 @@ pub mod library_file;
 pub mod mpit;
 mod nodes;
 mod over_lanes;
+mod overlap;
 pub mod packing;
 mod pipeline;
 mod predefined;
@@ -57,6 +59,7 @@ pub use lanes::LanesError;
 pub use library::{abort, library_call};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub use nodes::{is_one_node, nodes};
+pub use overlap::overlap;
 pub use pipeline::{Pipeline, PipelineError};
 pub use real::Real;
 pub use say::{say, say_as};
