@@ -136,7 +136,7 @@ impl Polled {
 impl Polled {
     /// The call site from which polls may go the short way.
     #[inline(always)]
-    pub(crate) fn site(&self) -> usize {
+    pub(crate) fn short(&self) -> usize {
         self.short
     }
 

@@ -47,7 +47,7 @@ impl Short {
                 (*thread).polls.pass();
                 return Some(Short { function, thread });
             }
-            (*thread).site = (*thread).polled.of(function).site();
+            (*thread).site = (*thread).polled.of(function).short();
             None
         }
     }
