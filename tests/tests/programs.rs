@@ -41,6 +41,7 @@ fn main() -> std::process::ExitCode {
         tracer::beyond,
         tracer::by_hand,
         tracer::hpl,
+        tracer::polls,
         tracer::proof,
         tracer::trace,
         tracer::waiting,

@@ -29,6 +29,13 @@ impl Real {
         if known.is_null() { self.find() } else { known }
     }
 
+    /// Its address, if it was asked for before; else null.
+    #[inline]
+    #[must_use]
+    pub fn known(&self) -> *mut c_void {
+        self.address.load(Ordering::Relaxed)
+    }
+
     #[cold]
     fn find(&self) -> *mut c_void {
         // SAFETY: looks a symbol up behind this object; the name ends with a NUL.

@@ -63,6 +63,12 @@ static KEY: AtomicI32 = AtomicI32::new(-1);
 /// Grows whenever a communicator goes, since its handle may come back.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
+/// Grows whenever a communicator goes: while it is the same, a handle stands for the same communicator.
+#[inline(always)]
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
 /// Creates the key and the registry, which may take so many bytes.
 ///
 /// # Safety
@@ -85,7 +91,7 @@ pub(crate) unsafe fn prepare(bytes: usize) -> Result<(), MpiError> {
 /// `comm` is valid, and [`prepare`] was called.
 #[inline]
 pub(crate) unsafe fn look_up(comm: MPI_Comm) -> Option<&'static State> {
-    let generation = GENERATION.load(Ordering::Acquire);
+    let generation = generation();
     let handle = handle::bits(comm);
     // Handles are addresses of large structures, or numbers that differ in their lowest bits.
     let way = (handle ^ (handle >> 6)) % WAYS;

@@ -4,12 +4,12 @@ use kilter_mpi::constants;
 use kilter_protocol::functions::Function;
 
 use crate::amount::{amount, is_own_rank};
-use crate::call::{Call, Place, Volume};
+use crate::call::{Call, Volume};
 use crate::communicator::State;
 use crate::datatype;
 use crate::key::Key;
 use crate::number::Number;
-use crate::polls::Polled;
+use crate::polled::Polled;
 use crate::samples::Sample;
 use crate::site;
 use crate::start::Counts;
@@ -87,24 +87,22 @@ pub(crate) unsafe fn count_untimed<N: Number>(
     (function, site): (Function, usize),
     call: &Call<N>,
 ) -> bool {
-    // SAFETY: by this function's contract.
-    let state = unsafe { call.place.state() };
-    // SAFETY: by this function's contract.
-    let (amount, class) = unsafe { amount(state, &call.volume) };
-    // A place is known by its number of requests, and calls on a communicator have none.
-    let is_on_none = matches!(call.place, Place::Nowhere);
-    if is_on_none && let Some(cell) = polled.cell(function, site, amount) {
-        counts.table.add_untimed(cell, amount);
-        return true;
-    }
-    let key = Key::new(function, state.map(|state| state.id), amount, class, 0);
-    let Some(cell) = counts.table.known(key, site) else {
-        return false;
+    // SAFETY: by this function's contract; requests and probes have an amount that no communicator tells.
+    let (amount, class) = unsafe { amount(None, &call.volume) };
+    let cell = match polled.cell(function, site, call) {
+        Some(cell) => cell,
+        None => {
+            // SAFETY: by this function's contract.
+            let state = unsafe { call.place.state() };
+            let key = Key::new(function, state.map(|state| state.id), amount, class, 0);
+            let Some(cell) = counts.table.known(key, site) else {
+                return false;
+            };
+            polled.move_to(site, call, &counts.table, cell);
+            cell
+        }
     };
-    if is_on_none {
-        *polled = Polled::at(function, site, amount, cell);
-    }
-    counts.table.add_untimed(cell, amount);
+    cell.add_untimed(amount, counts.table.is_shared());
     true
 }
 

@@ -20,6 +20,7 @@
 //!
 //! * [`entry`]: the exported functions, `MPI_X` and `PMPI_X`: the Fortran layer of Open MPI calls `PMPI_X`.
 //! * [`record`]: a call as it is seen, on its way to the counts and the trace. [`count`]: the kind as which it is counted. [`amount`]: its bytes.
+//! * [`polls`]: which of the calls that find nothing are timed. [`polled`]: where a thread makes them. `short`: the short way of those that are not timed.
 //! * [`table`], [`key`], [`matrix`], [`samples`]: the counts, in memory of a fixed size.
 //! * [`trace`]: every message, in a file that outlives the process.
 //! * [`communicator`], [`handles`], [`members`], [`datatype`], [`number`], [`site`]: what calls are told apart by.
@@ -39,10 +40,13 @@ mod key;
 mod matrix;
 mod members;
 mod number;
+mod polled;
 mod polls;
 mod record;
 mod samples;
 mod settings;
+#[cfg(target_arch = "x86_64")]
+mod short;
 mod site;
 mod start;
 mod table;

@@ -7,9 +7,6 @@
 //! A call that finds something halves the row: a program that goes on to poll as before is soon known again, and one that finds something each time is
 //! timed each time.
 
-use crate::table::Cell;
-use kilter_protocol::functions::Function;
-
 /// Calls in a row that find nothing, each of which is timed.
 const TIMED: u32 = 64;
 
@@ -23,31 +20,35 @@ const LOG_LONGEST_GAP: u32 = 7;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Polls {
-    /// Calls in a row that found nothing, and half of those before the last one that found something.
-    vain: u32,
-    /// State of the draws.
-    draw: u32,
     /// Calls until the next one that is timed.
     left: u32,
     /// Calls before the next one that is timed, for which its time stands as well.
     untimed: u32,
+    /// The row when all that are left have found nothing, too: a call that is not timed makes the row longer by making one less of those left.
+    row: u32,
+    /// State of the draws.
+    draw: u32,
 }
 
 impl Polls {
     /// At a thread's start.
     #[cfg(any(test, not(target_arch = "x86_64")))]
     pub(crate) const NONE: Polls = Polls {
-        vain: 0,
-        draw: 0,
         left: 0,
         untimed: 0,
+        row: 0,
+        draw: 0,
     };
 
-    /// Number of calls for which the time of the next one stands; 0 if it is not timed.
+    /// Place of the number of calls that are not timed, for the exported functions.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const LEFT: usize = std::mem::offset_of!(Polls, left);
+
+    /// Number of calls for which the time of the next one stands; 0 if it is not timed. The call is taken for one that finds nothing.
     #[inline(always)]
     pub(crate) fn next_stands_for(&mut self) -> u64 {
         if self.left > 0 {
-            self.left -= 1;
+            self.pass();
             return 0;
         }
         let stands_for = 1 + u64::from(self.untimed);
@@ -55,78 +56,39 @@ impl Polls {
         stands_for
     }
 
-    /// Draws the number of calls until the next one that is timed.
+    /// One more call that is not timed, of those left. It is taken for one that finds nothing.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self) {
+        self.left -= 1;
+    }
+
+    /// Draws the number of calls until the next one that is timed, behind one that is.
     #[inline]
     fn draw_gap(&mut self) {
-        let gap = if self.vain < TIMED {
+        // None is left, so that this is the row.
+        let gap = if self.row < TIMED {
             0
         } else {
             // Linear congruence of full period; the upper bits are the random ones (Knuth, The Art of Computer Programming 2, 3.3.4, table 1).
             self.draw = self.draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            self.draw >> (u32::BITS - log_gaps(self.vain))
+            self.draw >> (u32::BITS - log_gaps(self.row))
         };
         (self.left, self.untimed) = (gap, gap);
+        self.row = self.row.saturating_add(1 + gap);
     }
 
-    /// Notes whether a call found nothing.
+    /// The latest call found something.
     #[inline(always)]
-    pub(crate) fn note(&mut self, found_nothing: bool) {
-        self.vain = if found_nothing {
-            self.vain.saturating_add(1)
-        } else {
-            self.vain / 2
-        };
+    pub(crate) fn found(&mut self) {
+        let before = self.row - self.left - 1;
+        self.row = before / 2 + self.left;
     }
 }
 
 /// Logarithm to base 2 of the numbers from which a gap is drawn behind a row of this length, which is at least [`TIMED`].
 #[inline(always)]
-fn log_gaps(vain: u32) -> u32 {
-    (vain.ilog2() - LOG_ROW_OF_GAP).min(LOG_LONGEST_GAP)
-}
-
-/// The place at which a thread polled last, and the cell that counts its polls there; zeros at its start. A program polls in a loop, and its
-/// next poll is found without looking for its cell again.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Polled {
-    site: usize,
-    /// Number of the function.
-    function: u64,
-    /// Requests that were asked for.
-    amount: u64,
-    /// Null or a cell of the table, whose memory is never freed.
-    cell: *const Cell,
-}
-
-impl Polled {
-    /// At a thread's start.
-    #[cfg(any(test, not(target_arch = "x86_64")))]
-    pub(crate) const NOWHERE: Polled = Polled {
-        site: 0,
-        function: 0,
-        amount: 0,
-        cell: std::ptr::null(),
-    };
-
-    /// A place and its cell.
-    #[inline]
-    pub(crate) fn at(function: Function, site: usize, amount: u64, cell: &'static Cell) -> Polled {
-        Polled {
-            site,
-            function: function as u64,
-            amount,
-            cell,
-        }
-    }
-
-    /// The cell, if it is this place.
-    #[inline(always)]
-    pub(crate) fn cell(&self, function: Function, site: usize, amount: u64) -> Option<&'static Cell> {
-        let is_here = self.site == site && self.amount == amount && self.function == function as u64;
-        // SAFETY: null, or a cell that lives as long as the process.
-        unsafe { self.cell.as_ref() }.filter(|_| is_here)
-    }
+fn log_gaps(row: u32) -> u32 {
+    (row.ilog2() - LOG_ROW_OF_GAP).min(LOG_LONGEST_GAP)
 }
 
 #[cfg(test)]
@@ -138,18 +100,12 @@ mod tests {
         let mut stood = [0; 2];
         for call in 0..calls {
             stood[call % 2] += polls.next_stands_for();
-            polls.note(true);
         }
         stood
     }
 
     fn timed(polls: &mut Polls, calls: usize) -> usize {
-        let is_timed = |_: &usize| {
-            let is_timed = polls.next_stands_for() > 0;
-            polls.note(true);
-            is_timed
-        };
-        (0..calls).filter(is_timed).count()
+        (0..calls).filter(|_| polls.next_stands_for() > 0).count()
     }
 
     #[test]
@@ -187,34 +143,14 @@ mod tests {
         let mut often = Polls::NONE;
         for _ in 0..1_000 {
             assert_eq!(timed(&mut often, 20), 20);
-            often.note(false);
+            often.found();
         }
         let mut seldom = Polls::NONE;
         let mut few = 0;
         for _ in 0..1_000 {
             few += timed(&mut seldom, 1_000);
-            seldom.note(false);
+            seldom.found();
         }
         assert!((25_000..45_000).contains(&few), "{few} of 1000000");
-    }
-
-    #[test]
-    fn a_place_is_known_by_all_that_its_cell_counts() {
-        let table = crate::table::Table::new(1 << 12, false).unwrap();
-        let key = crate::key::Key::new(Function::Testany, None, 3, 0, 0);
-        let call = crate::table::Ended {
-            site: 0x1000,
-            ticks: 5,
-            stands_for: 1,
-            amount: 3,
-        };
-        table.add(key, call, |_| false);
-        let cell = table.known(key, 0x1000).unwrap();
-        let polled = Polled::at(Function::Testany, 0x1000, 3, cell);
-        assert!(polled.cell(Function::Testany, 0x1000, 3).is_some());
-        assert!(polled.cell(Function::Testany, 0x1000, 2).is_none());
-        assert!(polled.cell(Function::Testany, 0x2000, 3).is_none());
-        assert!(polled.cell(Function::Testall, 0x1000, 3).is_none());
-        assert!(Polled::NOWHERE.cell(Function::Testany, 0, 0).is_none());
     }
 }

@@ -59,9 +59,7 @@ impl Begun {
         // SAFETY: the state of this thread, which nobody else looks at.
         unsafe {
             let thread = thread::current();
-            let outermost = (*thread).depth == 0;
-            (*thread).depth += 1;
-            let tracer = if outermost { start::active() } else { None };
+            let tracer = if (*thread).enter() { start::active() } else { None };
             let stands_for = match tracer {
                 None => 0,
                 // A trace has each call's begin.
@@ -106,7 +104,7 @@ impl Begun {
             }
         }
         // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
-        unsafe { (*self.thread).depth -= 1 };
+        unsafe { (*self.thread).leave() };
     }
 
     /// Counts and traces a call.
@@ -182,10 +180,13 @@ impl Begun {
             // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
             unsafe {
                 let thread = self.thread;
-                (*thread).polls.note(asked.is_some());
+                if asked.is_none() {
+                    (*thread).polls.found();
+                }
                 return match &tracer.counts {
                     Some(counts) if asked.is_some() && self.stands_for == 0 => {
-                        count_untimed(counts, &mut (*thread).polled, (self.function, self.site), call)
+                        let polled = (*thread).polled.of(self.function);
+                        count_untimed(counts, polled, (self.function, self.site), call)
                     }
                     _ => false,
                 };

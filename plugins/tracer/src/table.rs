@@ -32,6 +32,15 @@ pub(crate) struct Cell {
     own: AtomicU64,
 }
 
+impl Cell {
+    /// Adds a call without a time; atomically if several threads do.
+    #[inline(always)]
+    pub(crate) fn add_untimed(&self, amount: u64, shared: bool) {
+        increase(&self.calls, 1, shared);
+        increase(&self.amount, amount, shared);
+    }
+}
+
 /// Counts of a cell, as they are read at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -110,11 +119,10 @@ impl Table {
         is_it.then_some(cell)
     }
 
-    /// Adds a call without a time to a cell of this table.
+    /// True if several threads add to the cells at the same time.
     #[inline(always)]
-    pub(crate) fn add_untimed(&self, cell: &Cell, amount: u64) {
-        self.increase(&cell.calls, 1);
-        self.increase(&cell.amount, amount);
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// The first cell at which a kind is looked for.
@@ -271,7 +279,7 @@ mod tests {
             let add = |bytes, site| {
                 table
                     .known(key(3, bytes), site)
-                    .map(|cell| table.add_untimed(cell, bytes))
+                    .map(|cell| cell.add_untimed(bytes, shared))
             };
             assert!(add(2, 0x1000).is_none(), "free");
             table.add(key(3, 2), call(0x1000, 9, 2), |_| false);
@@ -284,7 +292,7 @@ mod tests {
         let full = Table::new(16 * 64, false).unwrap();
         let added = |site: usize| match full.known(key(0, 1), site) {
             Some(cell) => {
-                full.add_untimed(cell, 1);
+                cell.add_untimed(1, false);
                 true
             }
             None => full.add(key(0, 1), call(site, 1, 1), |_| false),

@@ -6,6 +6,7 @@ pub(crate) mod applications;
 pub(crate) mod beyond;
 pub(crate) mod by_hand;
 pub(crate) mod hpl;
+pub(crate) mod polls;
 pub(crate) mod proof;
 pub(crate) mod trace;
 pub(crate) mod waiting;

@@ -1,4 +1,4 @@
-//! Sends, receives and probes. A blocking receive counts the bytes that came, any other receive those that its buffer holds.
+//! Sends, receives and probes that wait. A blocking receive counts the bytes that came, any other receive those that its buffer holds.
 
 use std::ffi::c_int;
 
@@ -96,7 +96,7 @@ without_counts! {
 }
 
 /// A probe for this source and tag.
-fn asks(comm: MPI_Comm, from: c_int, tag: c_int) -> Call<c_int> {
+pub(super) fn asks(comm: MPI_Comm, from: c_int, tag: c_int) -> Call<c_int> {
     let no_buffer = (std::ptr::null_mut(), 0, constants::byte());
     Call::on(comm, Data::Nothing).receives(no_buffer, from, tag)
 }
@@ -107,13 +107,7 @@ prepared_without_counts! {
     Probe MPI_Probe PMPI_Probe (from: c_int, tag: c_int, comm: MPI_Comm, status: Status)
         { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
         (asks(comm, from, tag).kind(Kind::Probes(std::ptr::null(), std::ptr::null())).status(status));
-    Iprobe MPI_Iprobe PMPI_Iprobe (from: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: Status)
-        { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
-        (asks(comm, from, tag).kind(Kind::Probes(flag, std::ptr::null())).status(status));
     Mprobe MPI_Mprobe PMPI_Mprobe (from: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: Status)
         { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
         (asks(comm, from, tag).kind(Kind::Probes(std::ptr::null(), message)).status(status));
-    Improbe MPI_Improbe PMPI_Improbe (from: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: Status)
-        { let mut own = no_status(); let status = wanted(status, &raw mut own); } =>
-        (asks(comm, from, tag).kind(Kind::Probes(flag, message)).status(status));
 }

@@ -1,7 +1,8 @@
 //! The exported functions, each as `MPI_X` and as `PMPI_X`.
 //!
 //! * [`messages`]: sends, receives, probes, persistent operations.
-//! * [`complete`]: calls that complete operations.
+//! * [`complete`]: calls that wait for operations.
+//! * [`polls`]: tests and probes, which do not wait, and the short way of those that find nothing.
 //! * [`collectives`]: collectives, blocking and not. `persistent`: the same, prepared once and started often.
 //! * [`communicators`]: calls that make and free communicators.
 //! * [`windows`]: one-sided communication. [`files`]: MPI's files.
@@ -17,6 +18,7 @@ mod messages;
 mod own;
 #[cfg(large_counts)]
 mod persistent;
+mod polls;
 mod windows;
 
 use std::ffi::c_void;
@@ -31,16 +33,28 @@ type Types = *const MPI_Datatype;
 macro_rules! library {
     ($pmpi:ident($($value:expr => $type:ty),* $(,)?)) => {{
         static REAL: kilter_mpi::Real = kilter_mpi::Real::new(concat!(stringify!($pmpi), "\0"));
-        let real: unsafe extern "C" fn($($type),*) -> std::ffi::c_int = std::mem::transmute(REAL.address());
-        real($($value),*)
+        $crate::entry::called!(REAL.address() => ($($value => $type),*))
     }};
 }
 use library;
 
-/// Exports a name for a function of the same arguments. On x86-64 the return address is kept for it first.
+/// Calls the function at this address with these values of these types.
+macro_rules! called {
+    ($address:expr => ($($value:expr => $type:ty),*)) => {{
+        let function: unsafe extern "C" fn($($type),*) -> std::ffi::c_int = std::mem::transmute($address);
+        function($($value),*)
+    }};
+}
+use called;
+
+/// Exports a name for a function of the same arguments. On x86-64 the return address is kept for it first. Instructions in braces come between: the
+/// thread's state lies at `fs:[rax]` there, and the return address in `r11`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! exported {
-    ($name:ident ($($argument:ident: $type:ty),*) = $function:ident) => {
+    ($name:ident $arguments:tt = $function:ident) => {
+        $crate::entry::exported!($name $arguments {} {} = $function);
+    };
+    ($name:ident ($($argument:ident: $type:ty),*) {$($before:literal,)*} {$($operands:tt)*} = $function:ident) => {
         #[allow(clippy::too_many_arguments, reason = "MPI's functions have as many as they have")]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
@@ -48,8 +62,10 @@ macro_rules! exported {
             std::arch::naked_asm!(
                 "mov rax, qword ptr [rip + kilter_tracer_thread@GOTTPOFF]",
                 "mov r11, qword ptr [rsp]",
+                $($before,)*
                 "mov qword ptr fs:[rax], r11",
                 "jmp {function}",
+                $($operands)*
                 function = sym $function,
             )
         }
@@ -73,9 +89,18 @@ use exported;
 /// One function, under both names: the library's, which is counted and traced as `$call`. What is in braces comes before the library's call, and may
 /// put another value in the place of an argument.
 macro_rules! form {
-    ($function:ident $mpi:ident $pmpi:ident ($($argument:ident: $type:ty),*) {$($before:tt)*} $call:tt) => {
-        $crate::entry::exported!($mpi($($argument: $type),*) = counted);
-        $crate::entry::exported!($pmpi($($argument: $type),*) = counted);
+    ($function:ident $mpi:ident $pmpi:ident $arguments:tt $before:tt $call:tt) => {
+        $crate::entry::exported!($mpi $arguments = counted);
+        $crate::entry::exported!($pmpi $arguments = counted);
+        $crate::entry::counted_form!($function $pmpi $arguments $before $call);
+    };
+}
+use form;
+
+/// The function that stands behind both names, `counted`, and the library's, `REAL`.
+macro_rules! counted_form {
+    ($function:ident $pmpi:ident ($($argument:ident: $type:ty),*) {$($before:tt)*} $call:tt) => {
+        static REAL: kilter_mpi::Real = kilter_mpi::Real::new(concat!(stringify!($pmpi), "\0"));
 
         #[allow(clippy::too_many_arguments, reason = "MPI's functions have as many as they have")]
         unsafe extern "C" fn counted($($argument: $type),*) -> std::ffi::c_int {
@@ -83,7 +108,7 @@ macro_rules! form {
             // SAFETY: the caller's call is valid, and what it names lives until it has returned.
             unsafe {
                 $($before)*
-                let code = $crate::entry::library!($pmpi($($argument => $type),*));
+                let code = $crate::entry::called!(REAL.address() => ($($argument => $type),*));
                 #[allow(unused_parens, reason = "the expression comes in parentheses")]
                 begun.end::<N>(code, || $call);
                 code
@@ -91,7 +116,7 @@ macro_rules! form {
         }
     };
 }
-use form;
+use counted_form;
 
 /// Functions that take these arguments, in both forms, with the expression that says what is counted and traced. `N` stands for the type of a
 /// count, `D` for that of a displacement.
