@@ -75,8 +75,8 @@ pub(crate) unsafe fn count<N: Number>(
     }
 }
 
-/// Adds a call that found nothing and was not timed: two numbers of the cell of its kind grow, and nothing else counts it. False if the cell is not the
-/// first at which its kind is looked for, or is not there yet; then [`count`] has to add the call.
+/// Adds a call that found nothing and was not timed: two numbers of the cell of its kind grow, and nothing else counts it. False if the cell is not
+/// found at once ([`known`](crate::table::Table::known)); then [`count`] has to add the call.
 ///
 /// # Safety
 /// As for [`count`].
@@ -91,7 +91,7 @@ pub(crate) unsafe fn count_untimed<N: Number>(
     let state = unsafe { call.place.state() };
     // SAFETY: by this function's contract.
     let (amount, class) = unsafe { amount(state, &call.volume) };
-    // A place is known by its number of requests, and calls on a communicator have none.
+    // The latest place is told from others by the number of its requests, which calls on a communicator have not.
     let is_on_none = matches!(call.place, Place::Nowhere);
     if is_on_none && let Some(cell) = polled.cell(function, site, amount) {
         counts.table.add_untimed(cell, amount);
