@@ -24,10 +24,12 @@ pub static ALIASES: &[Alias] = &[
     of_radix_two(scatter::k_nomial::ID, scatter::binomial::ID),
 ];
 
+const RADIX_TWO: &[u64] = &[BINOMIAL as u64];
+
 const fn of_radix_two(id: &'static str, plain: &'static str) -> Alias {
     Alias {
         id,
-        parameters: &[BINOMIAL as u64],
+        parameters: RADIX_TWO,
         plain,
     }
 }
