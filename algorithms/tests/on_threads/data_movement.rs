@@ -68,8 +68,16 @@ fn a_row_with_two_names_is_one_row() {
         }
     }
     assert_eq!(alias::plain_name("bcast.k_nomial", &[2]), Some("bcast.binomial"));
-    let others = [("bcast.k_nomial", &[4][..]), ("bcast.binomial", &[]), ("reduce.k_nomial", &[2])];
-    assert!(others.iter().all(|(id, values)| alias::plain_name(id, values).is_none()));
+    let others = [
+        ("bcast.k_nomial", &[4][..]),
+        ("bcast.binomial", &[]),
+        ("reduce.k_nomial", &[2]),
+    ];
+    assert!(
+        others
+            .iter()
+            .all(|(id, values)| alias::plain_name(id, values).is_none())
+    );
 }
 
 /// Messages and bytes over all ranks, for blocks of `n` bytes.

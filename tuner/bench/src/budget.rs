@@ -336,9 +336,13 @@ mod tests {
     #[test]
     fn a_proof_of_nothing_keeps_half_of_what_is_left() {
         let (budget, now) = scripted(100.0);
-        let lends = |nothing_is_found, seconds| !budget.with_loan(nothing_is_found, || budget.search_exhausted(seconds));
+        let lends =
+            |nothing_is_found, seconds| !budget.with_loan(nothing_is_found, || budget.search_exhausted(seconds));
         budget.reserve(35.0);
-        assert!(lends(true, 64.0) && !lends(true, 65.0), "half of what is left is more than it takes");
+        assert!(
+            lends(true, 64.0) && !lends(true, 65.0),
+            "half of what is left is more than it takes"
+        );
         pass(&now, 60.0);
         assert!(budget.search_exhausted(5.0));
         assert!(lends(true, 19.0) && !lends(true, 20.0));
@@ -346,7 +350,10 @@ mod tests {
         assert!(budget.search_exhausted(5.0), "what a step leaves is the proof's");
         budget.with_loan(true, || {
             pass(&now, 15.0);
-            assert!(!budget.search_exhausted(4.0) && budget.search_exhausted(5.0), "one loan");
+            assert!(
+                !budget.search_exhausted(4.0) && budget.search_exhausted(5.0),
+                "one loan"
+            );
         });
     }
 
@@ -357,7 +364,11 @@ mod tests {
         budget.phase("search", budget.search_seconds(), || {
             pass(&now, 60.0);
             let seconds = |nothing_is_found| budget.with_loan(nothing_is_found, || budget.launch_limit_seconds());
-            assert_eq!((seconds(false), seconds(true)), (15.0, 30.0), "and a grace of ten seconds");
+            assert_eq!(
+                (seconds(false), seconds(true)),
+                (15.0, 30.0),
+                "and a grace of ten seconds"
+            );
             assert_eq!(budget.launch_limit_seconds(), 15.0);
         });
     }

@@ -70,7 +70,11 @@ impl LaunchRecord {
             self.written.reached = None;
         }
         let stored = stored.map_err(self.store.context("store a report line"));
-        let ended = if self.written.is_together { Ok(()) } else { self.end_together() };
+        let ended = if self.written.is_together {
+            Ok(())
+        } else {
+            self.end_together()
+        };
         stored.and(ended)
     }
 

@@ -112,7 +112,9 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            self.with_loan(launch, || without.final_launch(launch, &alone, &mut of_alone, &arrivals))?;
+            self.with_loan(launch, || {
+                without.final_launch(launch, &alone, &mut of_alone, &arrivals)
+            })?;
             // Both sides of a comparison meet the same offsets.
             for (medians, alone) in medians.iter_mut().zip(&of_alone) {
                 medians.own_seconds = alone.own_seconds;

@@ -180,7 +180,10 @@ fn a_row_with_two_names_is_proposed_by_one() {
     assert_eq!(by_radix_two(Collective::Bcast), (0, "bcast.binomial".to_owned()));
     assert_eq!(by_radix_two(Collective::Gather), (0, "gather.binomial".to_owned()));
     assert_eq!(by_radix_two(Collective::Scatter), (0, "scatter.binomial".to_owned()));
-    assert_eq!(by_radix_two(Collective::Reduce), (1, "reduce.k_nomial radix=2".to_owned()));
+    assert_eq!(
+        by_radix_two(Collective::Reduce),
+        (1, "reduce.k_nomial radix=2".to_owned())
+    );
 }
 
 #[test]

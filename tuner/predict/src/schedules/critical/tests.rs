@@ -154,7 +154,10 @@ fn bytes_across(id: &str, bytes: u64) -> f64 {
 #[test]
 fn a_binomial_tree_passes_each_link_once_in_a_round() {
     let bytes = 1 << 20;
-    let (all, blocks) = (bytes_across("bcast.binomial", bytes), bytes_across("scatter.binomial", bytes));
+    let (all, blocks) = (
+        bytes_across("bcast.binomial", bytes),
+        bytes_across("scatter.binomial", bytes),
+    );
     assert!(near(all, 5.0 * bytes as f64), "{all}");
     assert!(near(blocks, 31.0 / 32.0 * bytes as f64), "{blocks}");
 }
