@@ -7,11 +7,13 @@
 //! * [`collective`]: the collectives Kilter speaks of, and how their data is distributed over the ranks.
 //! * [`registry`]: one row per algorithm; [`registry::algorithms`] is what `kilter list`, profiles, search and tests
 //!   read.
+//! * [`alias`]: rows that are another row at some values of their parameters.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
 //! * [`reference`](mod@reference): what a collective must deliver, for everybody's tests and for the worker.
 //! * [`Nodes`]: which ranks share a node; [`shared_memory`]: what they do in memory they share.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
 
+pub mod alias;
 pub mod allgather;
 pub mod allgatherv;
 pub mod allreduce;

@@ -176,7 +176,7 @@ fn holds_back(algorithm: &'static Algorithm) {
     }
 }
 
-/// The data of the cases is what the reference makes, however the parts follow that are asked for.
+/// The data of the cases is that of the reference, in whatever order parts of it are asked for.
 fn data_is_that_of_the_reference() {
     for operator in Op::ALL {
         for bytes in [4, 8, 12] {

@@ -54,7 +54,7 @@ def with_settings(text, wanted):
 
     without = description.get("without", []) + [name for name in others if name not in wanted]
     head, *rest = [table for table in tables(text) if stays(table)]
-    # Its remarks on rows would name some that are gone.
+    # `verified` has remarks on parameters that may have been left out.
     head = re.sub(r"^(without|verified) = .*\n", "", head, flags=re.M)
     if without:
         head += "without = [" + ", ".join(f'"{name}"' for name in without) + "]\n\n"

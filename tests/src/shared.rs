@@ -1,4 +1,4 @@
-//! What several tests of a test program share: a folder that is there until the program ends, and in it the C libraries that are compiled once.
+//! A folder that the tests of a program share: it is there until the program ends, and C libraries are compiled into it once.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// It, compiled once.
+/// [`APPLICATION`], compiled once.
 fn application() -> PathBuf {
     made_once("apply::application", "application", |application| {
         let source = application.with_extension("c");

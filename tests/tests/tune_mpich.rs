@@ -55,7 +55,7 @@ fn count_sends(compiler: &Path) -> PathBuf {
     compiled(compiler, "count_sends.c", "count_sends", &["-rdynamic"])
 }
 
-/// The library that slows an allreduce of nobody's choice.
+/// The library that slows an allreduce whose algorithm nobody chose.
 fn slow_default() -> PathBuf {
     compiled(
         Path::new(COMPILER),

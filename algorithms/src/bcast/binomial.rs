@@ -8,8 +8,8 @@
 //!         (n = bytes, p = ranks; alpha in s, beta in s/byte); exact for every p and root.
 //!
 //! The fewest rounds possible, each with all the data: for small sizes. A rank sends one message after the other, so that none shares
-//! the rank's link with those of later rounds. That is [`super::k_nomial`] of radix 2, on the tree of [`crate::schedule::Grouping`]; for
-//! five ranks and root 0:
+//! the rank's link with those of later rounds. That is [`super::k_nomial`] of radix 2 ([`crate::alias`]), on the tree of
+//! [`crate::schedule::Grouping`]; for five ranks and root 0:
 //!
 //! ```text
 //! round    0        1        2

@@ -3,7 +3,7 @@
 mod binary;
 pub(crate) mod binomial;
 mod circulant;
-mod k_nomial;
+pub(crate) mod k_nomial;
 mod lanes;
 pub(crate) mod linear;
 mod pipelined_chain;

@@ -13,7 +13,7 @@ pub(crate) fn send_to_children<T: Transport>(
     data: &[u8],
     bytes_of: impl Fn(Range<usize>) -> Range<usize>,
 ) -> Result<(), TransportError> {
-    subtree::send(transport, place.children(), data, bytes_of)
+    subtree::send(transport, place.children().map(std::iter::once), data, bytes_of)
 }
 
 /// Gives every rank its block of the root's `data`, where it lies in the root's, and those of its subtree.

@@ -6,15 +6,21 @@ use crate::overlap::{SHORT_BYTES, receive_each, send_each};
 use crate::{Transport, TransportError};
 
 /// Sends each child the part of `data` that `bytes_of` says for the ranks of its subtree, if there is any. Children are
-/// given by their subtrees, of which they are the lowest ranks, largest first.
+/// given level by level, by their subtrees, of which they are the lowest ranks, largest first.
+///
+/// The messages of a level go out at once, those of the next one after them: they would take a share of the link from blocks that have a longer
+/// way to go.
 pub(crate) fn send<T: Transport>(
     transport: &mut T,
-    children: impl Iterator<Item = Range<usize>>,
+    levels: impl Iterator<Item = impl Iterator<Item = Range<usize>>>,
     data: &[u8],
     bytes_of: impl Fn(Range<usize>) -> Range<usize>,
 ) -> Result<(), TransportError> {
-    let parts = children.map(|child| (child.start, &data[bytes_of(child)]));
-    send_each(transport, parts.filter(|(_, part)| !part.is_empty()))
+    for children in levels {
+        let parts = children.map(|child| (child.start, &data[bytes_of(child)]));
+        send_each(transport, parts.filter(|(_, part)| !part.is_empty()))?;
+    }
+    Ok(())
 }
 
 /// Collects in `blocks`, in rank order, this rank's `input`, `before` bytes from the beginning, and its children's data.

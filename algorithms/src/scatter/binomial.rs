@@ -7,7 +7,8 @@
 //!         = ceil(log2 p)*alpha + n(p-1)/p*beta
 //!         (n = p * b = bytes at the root, p = ranks; alpha in s, beta in s/byte); exact for every p and root.
 //!
-//! The fewest rounds possible: for small blocks. The tree is that of [`crate::schedule::Halving`], whose subtrees are runs
+//! The fewest rounds possible: for small blocks. A rank sends one message after the other, the largest subtree's first: its blocks have the
+//! longest way to go, and none of the others takes a share of the link from them. The tree is that of [`crate::schedule::Halving`], whose subtrees are runs
 //! of consecutive ranks for every root; so the root sends from its input, and a leaf receives into its output. For five
 //! ranks and root 1 (letters are the blocks of ranks 0 to 4):
 //!

@@ -9,7 +9,8 @@
 //!         (n = p * b = bytes at the root, p = ranks, k = radix; alpha in s, beta in s/byte); exact for every p and root.
 //!
 //! Between the binomial tree, whose blocks cross up to `log2 p` links, and the linear one, whose root sends `p-1` messages:
-//! where several messages that go out at once cost little more than one, the `log_k p` levels count.
+//! where several messages that go out at once cost little more than one, the `log_k p` levels count. Those of a level do; the next level's
+//! follow them, as in [`super::binomial`], which is this row of radix 2 ([`crate::alias`]).
 //!
 //! The tree is that of [`crate::schedule::Splitting`], whose subtrees are runs of consecutive ranks for every root; so a
 //! message is one piece of memory. For five ranks, radix 3 and root 1 (letters are the blocks of ranks 0 to 4):
@@ -60,7 +61,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let first = place.subtree.start;
     let bytes_of = |ranks: Range<usize>| (ranks.start - first) * block_bytes..(ranks.end - first) * block_bytes;
     let Some(parent) = place.parent else {
-        subtree::send(transport, place.children(), input, bytes_of)?;
+        subtree::send(transport, place.levels(), input, bytes_of)?;
         transport.copy(&input[bytes_of(rank..rank + 1)], output);
         return Ok(());
     };
@@ -71,7 +72,7 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let mut scratch = transport.take_scratch(bytes)?;
     let blocks = &mut scratch[..bytes];
     transport.recv(parent, blocks)?;
-    subtree::send(transport, place.children(), blocks, bytes_of)?;
+    subtree::send(transport, place.levels(), blocks, bytes_of)?;
     // The rank is the lowest of its subtree.
     transport.copy(&blocks[..block_bytes], output);
     transport.give_scratch(scratch);

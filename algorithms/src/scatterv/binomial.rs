@@ -27,7 +27,6 @@
 //! round 3   a        b        c                 eee      1 -> 0
 //! ```
 
-use crate::overlap::Overlap;
 use crate::patterns::subtree::{LENGTH_BYTES, heard, told};
 use crate::schedule::Halving;
 use crate::{Algorithm, Arguments, Collective, Cost, Setting, Transport, TransportError};
@@ -123,7 +122,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     Ok(())
 }
 
-/// Sends each child the lengths of the others in its subtree, if there are any, then the blocks, if there are any.
+/// Sends each child the lengths of the others in its subtree, if there are any, then the blocks, if there are any; one message after the other, as
+/// in [`crate::scatter`]'s binomial tree.
 ///
 /// `words` are the lengths from rank `first_told` on, `blocks` the data of this rank's subtree.
 fn send_to_children<T: Transport>(
@@ -134,17 +134,16 @@ fn send_to_children<T: Transport>(
     blocks: &[u8],
     length: impl Fn(usize) -> usize,
 ) -> Result<(), TransportError> {
-    let mut overlap = Overlap::new(transport);
     for child in place.children() {
         if child.len() > 1 {
             let told = child.start + 1 - first_told..child.end - first_told;
-            overlap.send(child.start, &words[told.start * LENGTH_BYTES..told.end * LENGTH_BYTES])?;
+            transport.send(child.start, &words[told.start * LENGTH_BYTES..told.end * LENGTH_BYTES])?;
         }
         let before: usize = (place.subtree.start..child.start).map(&length).sum();
         let bytes: usize = child.clone().map(&length).sum();
         if bytes > 0 {
-            overlap.send(child.start, &blocks[before..before + bytes])?;
+            transport.send(child.start, &blocks[before..before + bytes])?;
         }
     }
-    overlap.finish()
+    Ok(())
 }

@@ -136,7 +136,12 @@ impl Splitting {
     /// The ranks of each child's subtree, largest first; the child is the lowest of them. From last to first, each lies
     /// directly beside the rank and those before.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = Range<usize>> + '_ {
-        self.runs[..self.run_count].iter().flat_map(|run| {
+        self.levels().flatten()
+    }
+
+    /// The same level by level: the other parts of each run that it leads.
+    pub fn levels(&self) -> impl DoubleEndedIterator<Item = impl DoubleEndedIterator<Item = Range<usize>>> {
+        self.runs[..self.run_count].iter().map(|run| {
             let split = Split::new(run, self.rank, self.radix);
             (0..split.others()).rev().map(move |index| split.other(index))
         })

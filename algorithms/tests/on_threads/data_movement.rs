@@ -1,7 +1,7 @@
 //! Messages, bytes and copies of the rows that only move data, by arguments of their own; all rows are in `counting.rs`.
 
-use kilter_algorithms::threads::{Network, Outcome};
-use kilter_algorithms::{Algorithm, Parameter, registry};
+use kilter_algorithms::threads::{Network, Outcome, Statistics};
+use kilter_algorithms::{Algorithm, Parameter, alias, registry};
 
 use crate::common::Case;
 
@@ -38,6 +38,46 @@ fn cost_functions_are_exact_for_every_radix() {
         rows += 1;
     }
     assert!(rows >= 3, "{rows} rows have a radix");
+}
+
+/// Each rank sends, copies and keeps as much, and is done at the same time, whichever name the row is called by.
+#[test]
+fn a_row_with_two_names_is_one_row() {
+    let network = Network {
+        latency: 16.0,
+        alpha: 64.0,
+        beta: 0.25,
+        gamma: 0.125,
+    };
+    for alias in alias::ALIASES {
+        for p in 1..=17 {
+            for root in [0, p / 2, p - 1] {
+                let named = |id, parameters: &[u64]| Case {
+                    root,
+                    parameters: parameters.to_vec(),
+                    ..Case::new(id, p, 24)
+                };
+                let (one, other) = (named(alias.id, alias.parameters), named(alias.plain, &[]));
+                let of_ranks = |case: &Case| -> Vec<Statistics> {
+                    let ranks = case.check(network).ranks.into_iter();
+                    ranks.map(|rank| rank.statistics).collect()
+                };
+                assert_eq!(of_ranks(&one), of_ranks(&other), "{one}\n{other}");
+                assert_eq!(one.cost(), other.cost(), "{one}\n{other}");
+            }
+        }
+    }
+    assert_eq!(alias::plain_name("bcast.k_nomial", &[2]), Some("bcast.binomial"));
+    let others = [
+        ("bcast.k_nomial", &[4][..]),
+        ("bcast.binomial", &[]),
+        ("reduce.k_nomial", &[2]),
+    ];
+    assert!(
+        others
+            .iter()
+            .all(|(id, values)| alias::plain_name(id, values).is_none())
+    );
 }
 
 /// Messages and bytes over all ranks, for blocks of `n` bytes.

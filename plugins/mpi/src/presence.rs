@@ -26,7 +26,7 @@ use crate::{MpiError, attribute, constants, environment, info};
 /// Children of a rank in the tree.
 const FAN_OUT: usize = 32;
 
-/// Waiting spins for so long, and then looks every now and then: MPI has no wait with a limit.
+/// Time that a rank spins while it waits, and its pause between two looks afterwards: MPI has no wait with a limit.
 const SPIN: Duration = Duration::from_millis(5);
 const NAP: Duration = Duration::from_micros(200);
 

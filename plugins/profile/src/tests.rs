@@ -453,6 +453,23 @@ fn every_algorithm_and_mockup_can_stand_in_a_profile() {
     }
 }
 
+/// Searches propose such rows by their plain names; profiles of before have the others.
+#[test]
+fn either_name_of_a_row_with_two_can_stand_in_a_profile() {
+    for alias in kilter_algorithms::alias::ALIASES {
+        let row = registry::find(alias.id).unwrap();
+        let names = row.parameters.iter().map(|parameter| parameter.name.to_owned());
+        let with_values = Rule {
+            parameters: names.zip(alias.parameters.iter().copied()).collect(),
+            ..rule(row.collective.name(), 8, (0, 1023), alias.id)
+        };
+        let plain = rule(row.collective.name(), 8, (1024, u64::MAX), alias.plain);
+        let both = profile(vec![with_values, plain]);
+        both.check(&Catalogue::built_in(), "p.json").unwrap();
+        assert_eq!(Profile::parse(&both.to_json().unwrap(), "p.json").unwrap(), both);
+    }
+}
+
 #[test]
 fn the_choices_for_a_range_of_volumes_are_found() {
     let rules = vec![

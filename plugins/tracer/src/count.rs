@@ -75,8 +75,8 @@ pub(crate) unsafe fn count<N: Number>(
     }
 }
 
-/// Adds a call that found nothing and was not timed: two numbers of the cell of its kind grow, and nothing else counts it. False if the cell is not the
-/// first at which its kind is looked for, or is not there yet; then [`count`] has to add the call.
+/// Adds a call that found nothing and was not timed: two numbers of the cell of its kind grow, and nothing else counts it. False if the cell is not
+/// found at once ([`known`](crate::table::Table::known)); then [`count`] has to add the call.
 ///
 /// # Safety
 /// As for [`count`].

@@ -26,7 +26,7 @@ impl Progression {
 /// Members in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Members {
-    /// The first of the parts, which are most often one.
+    /// The first part; most communicators have no other.
     first: Progression,
     parts: Box<[Progression]>,
     count: u32,
@@ -106,7 +106,7 @@ impl Members {
         }
     }
 
-    /// The same of a member that is not in the first part.
+    /// World rank of a member that is not in the first part.
     #[inline(never)]
     fn world_rank_in_others(&self, member: u32) -> Option<u32> {
         let at = self.parts.partition_point(|part| part.before <= member);

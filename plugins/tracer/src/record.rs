@@ -132,7 +132,7 @@ impl Begun {
             if let Some(counts) = &tracer.counts
                 && function.kind() != functions::Kind::Other
             {
-                // Copies of its own leave those of the trace in registers, and the kind of the act known to the compiler.
+                // `count` gets copies, whose addresses escape: the originals stay in registers for the trace, and the compiler knows the kind of the act.
                 let (volume, act) = (call.volume, call.act);
                 count(
                     counts,
@@ -166,9 +166,10 @@ impl Begun {
         }
     }
 
-    /// True for one more of several calls that found nothing, if it is through with that: the trace tells them together, so that its begin is all that is
-    /// told of it and the clock is not read again, and of one that is not timed the counts want its number alone. Where calls are counted and traced, their
-    /// lengths are.
+    /// Takes the short way of a call that found nothing; false if the call needs the long one.
+    ///
+    /// A trace tells such calls together, and the begin of each is enough: the clock is not read again. Counts of a call that is not timed grow by its
+    /// number alone. Where calls are both counted and traced, the counts need the length of each, and all take the long way.
     ///
     /// # Safety
     /// The call was valid, and its communicator still is.

@@ -111,7 +111,7 @@ impl Table {
         cell.own.load(Ordering::Relaxed) == 0
     }
 
-    /// The cell of a kind, if it is the first at which its kind is looked for: not if that one is another kind's, or free.
+    /// The cell of a kind, if it is the one at which the search for the kind begins; `None` if that cell is free or another kind's.
     #[inline]
     pub(crate) fn known(&self, key: Key, site: usize) -> Option<&'static Cell> {
         let cell = self.cells.get(self.first(key, site))?;

@@ -144,28 +144,11 @@ impl Budget {
             .set(self.reserved_seconds.get().min(seconds.max(0.0)));
     }
 
-    /// Learns that nothing is found so far that a proof would prove: the search may spend what the proof does not keep. A run that ends before its
-    /// budget, and with nothing, helps nobody.
-    pub fn spare_proof(&self) {
-        self.expect_proof(self.proof_of_nothing_seconds());
-    }
-
     /// True if a search must end because it may not spend `further` seconds: the rest belongs to the proof, or to
     /// another step.
     #[must_use]
     pub fn search_exhausted(&self, further: f64) -> bool {
         let end = self.search_end_seconds().min(self.stage_end_seconds.get());
-        self.spent_seconds() + further >= end
-    }
-
-    /// The same where nothing is found yet: it may spend what [`Budget::spare_proof`] would leave it.
-    #[must_use]
-    pub fn first_find_exhausted(&self, further: f64) -> bool {
-        let kept = self
-            .reserved_seconds
-            .get()
-            .min(PROOF_OF_NOTHING_SHARE * self.left_seconds());
-        let end = (self.total_seconds() - kept).min(self.stage_end_seconds.get());
         self.spent_seconds() + further >= end
     }
 
@@ -177,6 +160,22 @@ impl Budget {
         self.stage_end_seconds.set(spent + share * left);
         let result = step();
         self.stage_end_seconds.set(f64::INFINITY);
+        result
+    }
+
+    /// Carries out a step of the search. Where `nothing_is_found` so far that a proof would prove, the proof lends the step, and the launches that begin in
+    /// it, all of its seconds but a share of those left: a run that ends before its budget, and with nothing, helps nobody.
+    pub fn with_loan<T>(&self, nothing_is_found: bool, step: impl FnOnce() -> T) -> T {
+        if !nothing_is_found {
+            return step();
+        }
+        let reserved = self.reserved_seconds.get();
+        self.expect_proof(PROOF_OF_NOTHING_SHARE * self.left_seconds());
+        let part_end = self.part_end_seconds.get();
+        self.prolong_part_until(self.search_end_seconds());
+        let result = step();
+        self.part_end_seconds.set(part_end);
+        self.reserved_seconds.set(reserved);
         result
     }
 
@@ -277,10 +276,6 @@ impl Budget {
         starts.get(starts.len() / 2).copied()
     }
 
-    fn proof_of_nothing_seconds(&self) -> f64 {
-        PROOF_OF_NOTHING_SHARE * self.left_seconds()
-    }
-
     fn search_end_seconds(&self) -> f64 {
         self.total_seconds() - self.reserved_seconds.get()
     }
@@ -341,15 +336,41 @@ mod tests {
     #[test]
     fn a_proof_of_nothing_keeps_half_of_what_is_left() {
         let (budget, now) = scripted(100.0);
+        let lends =
+            |nothing_is_found, seconds| !budget.with_loan(nothing_is_found, || budget.search_exhausted(seconds));
         budget.reserve(35.0);
+        assert!(
+            lends(true, 64.0) && !lends(true, 65.0),
+            "half of what is left is more than it takes"
+        );
         pass(&now, 60.0);
         assert!(budget.search_exhausted(5.0));
-        assert!(!budget.first_find_exhausted(19.0) && budget.first_find_exhausted(20.0));
-        budget.spare_proof();
-        assert!(!budget.search_exhausted(19.0) && budget.search_exhausted(20.0));
-        pass(&now, 20.0);
-        budget.spare_proof();
-        assert!(!budget.search_exhausted(9.0) && budget.search_exhausted(10.0));
+        assert!(lends(true, 19.0) && !lends(true, 20.0));
+        assert!(!lends(false, 5.0), "something is found");
+        assert!(budget.search_exhausted(5.0), "what a step leaves is the proof's");
+        budget.with_loan(true, || {
+            pass(&now, 15.0);
+            assert!(
+                !budget.search_exhausted(4.0) && budget.search_exhausted(5.0),
+                "one loan"
+            );
+        });
+    }
+
+    #[test]
+    fn launches_of_a_step_may_take_what_is_lent_to_it() {
+        let (budget, now) = scripted(100.0);
+        budget.reserve(35.0);
+        budget.phase("search", budget.search_seconds(), || {
+            pass(&now, 60.0);
+            let seconds = |nothing_is_found| budget.with_loan(nothing_is_found, || budget.launch_limit_seconds());
+            assert_eq!(
+                (seconds(false), seconds(true)),
+                (15.0, 30.0),
+                "and a grace of ten seconds"
+            );
+            assert_eq!(budget.launch_limit_seconds(), 15.0);
+        });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `kilter list`: what there is.
 
-use kilter_algorithms::{mockup, registry};
+use kilter_algorithms::{alias, mockup, registry};
 use kilter_emit::emitters;
 use kilter_model::config::{guideline, library, target};
 use kilter_render::table::{narrow, trimmed};
@@ -38,6 +38,12 @@ fn algorithms() -> String {
                 .iter()
                 .map(|p| format!("{} {}..{} (default {})", p.name, p.min, p.max, p.default)),
         );
+        let aliases = alias::ALIASES.iter().filter(|alias| alias.id == algorithm.id);
+        lines.extend(aliases.map(|alias| {
+            let values = algorithm.parameters.iter().zip(alias.parameters);
+            let values: Vec<String> = values.map(|(p, value)| format!("{} {value}", p.name)).collect();
+            format!("with {}: {}", values.join(", "), alias.plain)
+        }));
         lines.push(algorithm.source.to_owned());
         table.add_row([algorithm.id, &lines.join("\n")]);
     }
@@ -129,6 +135,7 @@ mod tests {
             "EvenRanks",
             "segment_bytes 256..32768 (default 16384)",
             "doi:10.1109/71.642949",
+            "with radix 2: gather.binomial",
         ] {
             assert!(text.contains(part), "{part}");
         }

@@ -16,7 +16,7 @@ use crate::cli::Traced;
 use crate::launcher;
 use crate::options::own_directory;
 
-/// Between two looks at the command. A wait that a signal interrupts would sleep on after one that came just before it.
+/// Pause between two looks at the command. A wait until a signal would miss one that comes just before it begins.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The tracer and the library of a command.

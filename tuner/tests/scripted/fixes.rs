@@ -1,6 +1,8 @@
 //! A violated guideline and what mends it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use kilter_model::not_deployed::NotDeployed;
 
@@ -48,6 +50,26 @@ fn an_ordered_parameter_is_walked_to_its_best_value() {
     let run = tune(library, "--guidelines GL8 --sizes 4096 --only parameters");
     assert_eq!(changes(&run), ["eager=8192"]);
     assert!(is_mended(&run, SLOW));
+}
+
+/// A k-nomial tree is the faster the smaller its radix is. At 2 it is the binomial one, which the screening has measured by then.
+#[test]
+fn a_walk_to_a_row_with_a_name_of_its_own_ends_at_that_name() {
+    let measured: Rc<RefCell<BTreeSet<String>>> = Rc::default();
+    let seen = Rc::clone(&measured);
+    let library = ScriptedLibrary::new()
+        .cost("bcast", |_, usual| 4.0 * usual)
+        .row("bcast.binomial", |_, usual| 0.125 * usual)
+        .row("bcast.k_nomial", move |call, usual| {
+            seen.borrow_mut().insert(call.item.to_owned());
+            let radix: f64 = call.item.rsplit('=').next().unwrap_or_default().parse().unwrap_or(2.0);
+            usual * radix / 16.0
+        });
+    let run = tune(library, "--guidelines GL10 --sizes 4096 --only algorithms");
+    assert_eq!(changes(&run), ["MPI_Bcast at 4 KiB=bcast.binomial"]);
+    let measured = measured.borrow();
+    assert!(measured.contains("bcast.k_nomial radix=8"), "{measured:?}");
+    assert!(!measured.contains("bcast.k_nomial radix=2"), "{measured:?}");
 }
 
 #[test]

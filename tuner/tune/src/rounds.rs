@@ -124,8 +124,11 @@ impl<'c, 'a> Rounds<'c, 'a> {
             taking_back::take_back_halves(ledger, &context.progress, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
+            let nothing_is_found = ledger.deployment().is_empty();
             let search = || search_for_overlap(ledger, context.launch_search(), round, launch, &mut tuned.goals);
-            budget.phase(SEARCH, budget.search_seconds(), search)?;
+            budget.with_loan(nothing_is_found, || {
+                budget.phase(SEARCH, budget.search_seconds(), search)
+            })?;
         }
         Ok(())
     }

@@ -43,16 +43,27 @@ pub(super) fn search(
     }
     let parts = context.launch_search();
     let mut launch_wide = launch_wide(ledger, parts, options, &label, launch.clone(), targets)?;
-    let mut found = for_cells(ledger, context, options, &label, (now, targets), &launch_wide.gains)?;
-    let rest = rest_of_settings(
-        ledger,
-        parts,
-        &label,
-        launch,
-        targets,
-        (&mut launch_wide, &found.choices),
-    )?;
-    let launch_wide = launch_wide.and(rest);
+    let in_force = ledger.in_force();
+    let search = CellSearch {
+        context,
+        options,
+        label: &label,
+        in_force: &in_force,
+    };
+    let choices = search.contests(ledger, targets)?;
+    let nothing_is_found = in_force.is_empty() && choices.iter().all(|(_, choice)| choice.unfixed_because.is_some());
+    let (mut found, launch_wide) = parts.jobs.budget.with_loan(nothing_is_found, || {
+        let found = search.behind_contests(ledger, (now, targets), &launch_wide.gains, choices)?;
+        let rest = rest_of_settings(
+            ledger,
+            parts,
+            &label,
+            launch,
+            targets,
+            (&mut launch_wide, &found.choices),
+        )?;
+        anyhow::Ok((found, launch_wide.and(rest)))
+    })?;
     if is_last(context, options, round) {
         found.leave_out(ledger, context, now, &launch_wide.gains);
     }
@@ -169,79 +180,90 @@ fn confirm(ledger: &mut Ledger, proposals: &[Proposal]) {
     }
 }
 
-/// Searches selections for single cells under all that is in force, with a gate where nothing else fixes one, and then for cells that the choices
-/// leave behind, or the changes of whole launches with their `gains`.
-fn for_cells(
-    ledger: &Ledger,
-    context: &Context<'_>,
-    options: &TuneOptions,
-    label: &str,
-    (now, targets): (&Verification, &[Target]),
-    gains: &Gains,
-) -> anyhow::Result<Searched> {
-    let open: Vec<Target> = targets
-        .iter()
-        .filter(|target| is_open(ledger, target))
-        .cloned()
-        .collect();
-    let allowed = |target: &Target, kind: FixKind| {
+/// The search of selections for single cells under all that is in force.
+struct CellSearch<'s, 'c> {
+    context: &'s Context<'c>,
+    options: &'s TuneOptions,
+    label: &'s str,
+    in_force: &'s Deployment,
+}
+
+impl CellSearch<'_, '_> {
+    /// True if fixes of this kind are asked for, and nothing bars them from the target's cell.
+    fn allows(&self, ledger: &Ledger, target: &Target, kind: FixKind) -> bool {
         let is_asked_for = match kind {
-            FixKind::Parameter => options.parameters,
-            FixKind::Mockup => options.mockups,
-            FixKind::Algorithm => options.algorithms,
+            FixKind::Parameter => self.options.parameters,
+            FixKind::Mockup => self.options.mockups,
+            FixKind::Algorithm => self.options.algorithms,
         };
         is_asked_for && target.cell().is_none_or(|cell| ledger.allows(cell, kind))
-    };
-    let in_force = ledger.in_force();
-    let is_first = in_force.is_empty();
-    let contests = Contests::new(context.in_job_search(), &in_force, label).finding_first(is_first);
-    let mut choices = contests.run(&open, &allowed)?;
-    if is_first && choices.iter().all(|(_, choice)| choice.unfixed_because.is_some()) {
-        context.jobs.budget.spare_proof();
     }
-    if options.parameters {
-        let settings_alone = |target: &Target, kind: FixKind| kind == FixKind::Parameter && allowed(target, kind);
-        components::search(context, label, &in_force, &settings_alone, &mut choices)?;
-        let barred = ledger.barred_settings();
-        gates::search(context, label, &in_force, &barred, &allowed, &mut choices)?;
+
+    /// Contests of the targets that are open.
+    fn contests(&self, ledger: &Ledger, targets: &[Target]) -> anyhow::Result<Vec<(Target, Choice)>> {
+        let open = targets.iter().filter(|target| is_open(ledger, target));
+        let open: Vec<Target> = open.cloned().collect();
+        let allowed = |target: &Target, kind: FixKind| self.allows(ledger, target, kind);
+        let contests = Contests::new(self.context.in_job_search(), self.in_force, self.label);
+        let contests = contests.finding_first(self.in_force.is_empty());
+        contests.run(&open, &allowed)
     }
-    let (mut all, mut asked, mut searched) = (targets.to_vec(), targets.to_vec(), targets.to_vec());
-    for number in 1..=MOST_STEPS {
-        let floor = context.site.options.effect_floor;
-        let gains = together(gains.clone(), choices.iter().filter_map(following::gain).collect());
-        let mut behind = following::follow_ups((now, &context.plan), &gains, &asked, floor);
-        behind.retain(|target| may_be_fixed(ledger, context, target));
-        if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
-            break;
+
+    /// Hands collectives on and opens gates for targets that contests leave unfixed, and then searches for cells that the choices leave behind, or
+    /// the changes of whole launches with their `gains`.
+    fn behind_contests(
+        &self,
+        ledger: &Ledger,
+        (now, targets): (&Verification, &[Target]),
+        gains: &Gains,
+        mut choices: Vec<(Target, Choice)>,
+    ) -> anyhow::Result<Searched> {
+        let (context, label, in_force) = (self.context, self.label, self.in_force);
+        let allowed = |target: &Target, kind: FixKind| self.allows(ledger, target, kind);
+        if self.options.parameters {
+            let settings_alone = |target: &Target, kind: FixKind| kind == FixKind::Parameter && allowed(target, kind);
+            components::search(context, label, in_force, &settings_alone, &mut choices)?;
+            let barred = ledger.barred_settings();
+            gates::search(context, label, in_force, &barred, &allowed, &mut choices)?;
         }
-        let names: Vec<String> = behind.iter().map(Target::name).collect();
-        context.progress.note(&format!(
-            "these would be slower than their bounds with what was chosen, and are searched with it: {}",
-            names.join(", ")
-        ));
-        let with_choices = with_choices(&in_force, &choices);
-        let label = format!("{label}/then {number}");
-        let chosen = with_choices.selections.iter().map(|(cell, one)| (cell.0, one));
-        let contests = Contests::new(context.in_job_search(), &with_choices, &label).favouring(chosen);
-        let mut further = contests.run(&behind, &allowed)?;
-        searched.extend(further.iter().map(|(target, _)| target.clone()));
-        // The next round tries all others if few competed and none is good enough.
-        let had_few = |target: &Target| {
-            with_choices
-                .selections
-                .keys()
-                .any(|cell| Some(cell.0) == target.collective())
-        };
-        further.retain(|(target, choice)| choice.unfixed_because.is_none() || !had_few(target));
-        all.extend(further.iter().map(|(target, _)| target.clone()));
-        choices.extend(further);
-        asked.extend(behind);
+        let (mut all, mut asked, mut searched) = (targets.to_vec(), targets.to_vec(), targets.to_vec());
+        for number in 1..=MOST_STEPS {
+            let floor = context.site.options.effect_floor;
+            let gains = together(gains.clone(), choices.iter().filter_map(following::gain).collect());
+            let mut behind = following::follow_ups((now, &context.plan), &gains, &asked, floor);
+            behind.retain(|target| may_be_fixed(ledger, context, target));
+            if behind.is_empty() || context.jobs.budget.search_exhausted(0.0) {
+                break;
+            }
+            let names: Vec<String> = behind.iter().map(Target::name).collect();
+            context.progress.note(&format!(
+                "these would be slower than their bounds with what was chosen, and are searched with it: {}",
+                names.join(", ")
+            ));
+            let with_choices = with_choices(in_force, &choices);
+            let label = format!("{label}/then {number}");
+            let chosen = with_choices.selections.iter().map(|(cell, one)| (cell.0, one));
+            let contests = Contests::new(context.in_job_search(), &with_choices, &label).favouring(chosen);
+            let mut further = contests.run(&behind, &allowed)?;
+            searched.extend(further.iter().map(|(target, _)| target.clone()));
+            // The next round tries all others if few competed and none is good enough.
+            let had_few = |target: &Target| {
+                with_choices
+                    .selections
+                    .keys()
+                    .any(|cell| Some(cell.0) == target.collective())
+            };
+            further.retain(|(target, choice)| choice.unfixed_because.is_none() || !had_few(target));
+            all.extend(further.iter().map(|(target, _)| target.clone()));
+            choices.extend(further);
+            asked.extend(behind);
+        }
+        Ok(Searched {
+            choices,
+            targets: all,
+            searched,
+        })
     }
-    Ok(Searched {
-        choices,
-        targets: all,
-        searched,
-    })
 }
 
 /// True if a selection may still be found for the target.

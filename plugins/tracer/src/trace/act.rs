@@ -87,8 +87,8 @@ pub(crate) struct Act {
 }
 
 impl Act {
-    /// The source and tag for which a call looked that found nothing, as its flag says; zeros for requests. `None` for one that found something, or
-    /// has no flag.
+    /// The source and tag for which a probe looked in vain; zeros for a test of requests in vain. `None` for a call that found something, or that has
+    /// no flag.
     ///
     /// # Safety
     /// The call has returned 0.
@@ -104,7 +104,7 @@ impl Act {
             Kind::Completes(Done::Any(index, _)) if unsafe { is_undefined(index) } => return Some((0, 0)),
             // SAFETY: as above.
             Kind::Completes(Done::Some(found, _)) if unsafe { is_undefined(found) } => return Some((0, 0)),
-            // A number of none is a flag, too.
+            // The number of requests that `MPI_Testsome` completed is 0 where a flag would be.
             Kind::Completes(Done::One(_, flag) | Done::All(flag) | Done::Any(_, flag) | Done::Some(flag, _)) => {
                 (flag, (0, 0))
             }

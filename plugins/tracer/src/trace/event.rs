@@ -69,7 +69,7 @@ pub(crate) unsafe fn record(trace: &Trace, happened: &Happened, act: &Act) {
             }
             _ => {}
         }
-        // A copy of its own leaves the act of the short ways in registers.
+        // The address taken is that of a copy: the original stays in registers on the short ways.
         other(trace, happened, &{ *act });
     }
 }

@@ -144,7 +144,7 @@ impl Local {
         {
             return true;
         }
-        // Copies of its own leave those of the short way in registers.
+        // Copies have the addresses that the rare way takes: the originals stay in registers on the short one.
         self.call_with_elsewhere(&{ *call }, role, &{ *part })
     }
 

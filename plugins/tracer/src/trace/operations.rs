@@ -127,7 +127,7 @@ impl Requests {
     pub(crate) fn add(&self, handle: usize, new: Pending) {
         let mut tables = self.hold();
         if !tables.pending.put_in_front(handle, new) {
-            // A copy of its own leaves that of the short way in registers.
+            // The address taken is that of a copy: the original stays in registers on the short way.
             tables.add(handle, &{ new });
         }
     }

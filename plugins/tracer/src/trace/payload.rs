@@ -201,7 +201,7 @@ pub(crate) unsafe fn describe(
     part.class = elements.class;
     part.element_bytes = u32::try_from(elements.element_bytes).unwrap_or(u32::MAX);
     if let Form::Packed(..) = elements.form {
-        // A copy of its own leaves those of other calls in registers.
+        // The address taken is that of a copy: the original stays in registers for other calls.
         let mut own = *part;
         // SAFETY: by this function's contract.
         let is_all = unsafe { describe_packed(*elements, bytes, hash_limit, scratch, &mut own) };

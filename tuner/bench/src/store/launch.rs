@@ -1,6 +1,4 @@
-//! Launches: one row per attempt, written as its report [`lines`] arrive.
-
-mod lines;
+//! Launches: one row per attempt, from its begin to its end. What its report says comes in between ([`super::lines`]).
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -9,6 +7,7 @@ use std::time::Duration;
 use rusqlite::params;
 
 use super::cached::Cached as _;
+use super::lines::{Position, Written};
 use super::{Inner, Run, StoreError, now};
 
 /// The files of an attempt.
@@ -22,15 +21,6 @@ pub struct LaunchPaths {
     pub log: PathBuf,
 }
 
-/// Position up to which a report file has been stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Position {
-    /// Bytes.
-    pub offset: u64,
-    /// Complete lines.
-    pub line: u64,
-}
-
 /// The row of an attempt that is under way.
 #[derive(Debug)]
 pub struct LaunchRecord {
@@ -38,13 +28,9 @@ pub struct LaunchRecord {
     pub id: i64,
     /// Environment tag of its processes.
     pub tag: String,
-    run: i64,
-    key: String,
-    stored_seconds: f64,
-    /// True from [`LaunchRecord::together`] to its end.
-    is_together: bool,
-    /// Position and seconds that the lines since then have reached.
-    reached: Option<(Position, f64)>,
+    pub(super) run: i64,
+    pub(super) key: String,
+    pub(super) written: Written,
     pub(super) store: Rc<Inner>,
 }
 
@@ -109,9 +95,7 @@ impl Run {
             tag,
             run: self.id,
             key: key.to_owned(),
-            stored_seconds: 0.0,
-            is_together: false,
-            reached: None,
+            written: Written::default(),
             store: Rc::clone(&self.store),
         })
     }
@@ -136,9 +120,7 @@ impl Run {
                         tag: row.get(1)?,
                         run: self.id,
                         key: row.get(2)?,
-                        stored_seconds: row.get(8)?,
-                        is_together: false,
-                        reached: None,
+                        written: Written::until(row.get(8)?),
                         store: Rc::clone(&self.store),
                     },
                     paths: LaunchPaths {
@@ -173,7 +155,7 @@ impl LaunchRecord {
 
     /// Closes the attempt.
     pub fn close(&mut self, outcome: &str, elapsed: Duration) -> Result<(), StoreError> {
-        let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
+        let seconds = elapsed.as_secs_f64().max(self.written.seconds);
         self.store
             .connection
             .change(

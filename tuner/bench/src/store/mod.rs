@@ -16,6 +16,7 @@ mod guarded;
 mod intern;
 mod launch;
 mod learnt;
+mod lines;
 mod lock;
 mod quarantined;
 mod read;
@@ -34,8 +35,9 @@ use rusqlite::Connection;
 
 pub use block::{BlockOutcome, ItemSamples, StoredBlock, StoredFailure};
 pub use guarded::{Guarded, GuardedNight};
-pub use launch::{LaunchPaths, LaunchRecord, Position, UnclosedLaunch};
+pub use launch::{LaunchPaths, LaunchRecord, UnclosedLaunch};
 pub use learnt::Learnt;
+pub use lines::Position;
 pub use quarantined::{PutAway, Quarantined};
 pub use read::{Reader, RunHead};
 pub use run::Run;

@@ -73,8 +73,8 @@ fn embedded(directory: &str) -> Vec<(String, &'static str)> {
     files
 }
 
-/// What the embedded files of a subdirectory say. It is read when it is first asked for, and once: commands ask in many places, and reading all
-/// descriptions of libraries takes longer than most of what is done with one.
+/// The embedded files of a subdirectory, read once, when they are first asked for: commands ask in many places, and reading all descriptions of
+/// libraries takes longer than most of what is done with one.
 type Embedded<T> = LazyLock<Result<T, ConfigError>>;
 
 /// All of it, or the first file with a mistake.

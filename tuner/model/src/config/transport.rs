@@ -61,7 +61,7 @@ pub fn load_embedded() -> Result<BTreeMap<String, Transport>, ConfigError> {
     lent().cloned()
 }
 
-/// The same, lent.
+/// The transports that come with Kilter, read once and shared.
 pub(super) fn lent() -> Result<&'static BTreeMap<String, Transport>, ConfigError> {
     static TRANSPORTS: Embedded<BTreeMap<String, Transport>> = Embedded::new(|| {
         let all = parsed("transports", |text, file| parse::<Transport>(text, file, problem))?;

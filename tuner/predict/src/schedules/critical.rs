@@ -88,7 +88,7 @@ impl Moment {
     }
 }
 
-/// Seconds in the order of time; they are neither negative nor infinite, and the bits of such have that order.
+/// A key that has the order of the seconds: the bits of numbers that are neither negative nor infinite have it.
 fn order(seconds: f64) -> u64 {
     seconds.to_bits()
 }

@@ -1,7 +1,7 @@
 //! Links that several messages pass at a time, each with an even share: flows, as networks and their simulators carry them (max-min fairness where
 //! all messages of a link are held up at it; a share that a message cannot use, since its other end is slower, is left).
 
-/// A link is rated anew when the number of its messages has changed by so small a part of it: with hundreds of them, one more changes little.
+/// Shares of a link are given anew when the number of its messages has changed by this part of it: with hundreds of messages, one more changes little.
 const NOTICED: usize = 16;
 
 /// One direction of an end.
@@ -12,7 +12,7 @@ struct Link {
     rated: usize,
     /// Seconds during which it carried anything, until it was last empty.
     busy: f64,
-    /// Since when it carries something.
+    /// Time since which it carries something.
     since: f64,
 }
 
@@ -163,7 +163,8 @@ impl Links {
 mod tests {
     use super::*;
 
-    /// Seconds at which flows end, and how many of them something came the other way; of each: begin, from, to, seconds alone.
+    /// The end of each flow in seconds, and for how many seconds its links also carried something the other way. A flow is given by its begin, its ends,
+    /// and the seconds that it would take alone.
     fn run(flows: &[(f64, usize, usize, f64)]) -> Vec<(f64, f64)> {
         let mut links = Links::of(4);
         let (mut next, mut known, mut ended) = (0, Vec::new(), vec![(0.0, 0.0); flows.len()]);

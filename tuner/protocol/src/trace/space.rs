@@ -241,7 +241,8 @@ impl Stream {
         words.get(self.at..self.at + length)?.split_first()
     }
 
-    /// Ends a record of so many words, whose first place gets this word after the word behind the record has become 0: all others are there by then.
+    /// Ends a record of so many words, of which all but the first are written. The word behind the record becomes 0, and then the first one is written: a
+    /// reader that finds it finds the whole record.
     #[inline(always)]
     fn end(&mut self, length: usize, first: &AtomicU64, word: u64) {
         self.at += length;
@@ -292,11 +293,11 @@ impl Stream {
         true
     }
 
-    /// Adds a call like those of the latest record that found nothing, too, and began now; false if that record is of no such calls, or of as many as
-    /// it can tell.
+    /// Adds one more call that found nothing to the latest record, and the call's begin. False if that record is not of such calls, or has no room for
+    /// one more in its number.
     #[inline(always)]
     pub fn poll(&mut self, begin: u64) -> bool {
-        /// One more of the calls that a record's last word counts in its upper half.
+        /// A call in the record's last word, whose upper half is their number.
         const ONE: u64 = 1 << 32;
         let Some(at) = self.polls else { return false };
         let Some([_, _, end, count]) = self.words.get(at..at + CALL_WORDS) else {
@@ -333,7 +334,7 @@ impl Stream {
         true
     }
 
-    /// Ends a part, after which calls that found nothing are told together only if it says what these looked for.
+    /// Ends a part. Behind one that does not say what calls looked for, the next call that finds nothing has a record of its own.
     #[inline(always)]
     fn further(&mut self, role: Role, length: usize, place: &AtomicU64, first: u64) {
         self.end(length, place, first);

@@ -11,7 +11,7 @@ use kilter_protocol::verifying::{Line, Request};
 
 use super::Launching;
 
-/// Between two looks at the job, whose words come through a file.
+/// Pause between two looks at the file in which the job answers.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Time that a job gets to end once it was told to.

@@ -78,7 +78,7 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            self.final_launch(launch, &finals, &mut medians, &arrivals)?;
+            self.with_loan(launch, || self.final_launch(launch, &finals, &mut medians, &arrivals))?;
         }
         Ok(self.held(finals, medians))
     }
@@ -112,12 +112,14 @@ impl Contests<'_, '_> {
                 }
                 break;
             }
-            without.final_launch(launch, &alone, &mut of_alone, &arrivals)?;
+            self.with_loan(launch, || {
+                without.final_launch(launch, &alone, &mut of_alone, &arrivals)
+            })?;
             // Both sides of a comparison meet the same offsets.
             for (medians, alone) in medians.iter_mut().zip(&of_alone) {
                 medians.own_seconds = alone.own_seconds;
             }
-            self.final_launch(launch, &finals, &mut medians, &arrivals)?;
+            self.with_loan(launch, || self.final_launch(launch, &finals, &mut medians, &arrivals))?;
         }
         let held = self.held(finals, medians).into_iter();
         Ok(held.zip(without.held(alone, of_alone)).collect())
@@ -145,16 +147,17 @@ impl Contests<'_, '_> {
         self.is_within_budget(seconds, 0)
     }
 
-    /// True if the budget has these seconds, after so many launches of finals. Where nothing is found before, the proof lends seconds to the launches from
-    /// which a choice follows.
+    /// True if the budget has these seconds, after so many launches of finals.
     fn is_within_budget(&self, seconds: f64, made: usize) -> bool {
-        let budget = &self.parts.jobs.budget;
-        let is_over = if self.finds_first && made < FEWEST_LAUNCHES {
-            budget.first_find_exhausted(seconds)
-        } else {
-            budget.search_exhausted(seconds)
-        };
-        !self.heeds_budget || !is_over
+        let is_over = || self.parts.jobs.budget.search_exhausted(seconds);
+        !self.heeds_budget || !self.with_loan(made, is_over)
+    }
+
+    /// Carries out a step of finals, after so many of their launches. Where nothing is found before, the proof lends seconds to the launches from which a
+    /// choice follows.
+    fn with_loan<T>(&self, made: usize, step: impl FnOnce() -> T) -> T {
+        let nothing_is_found = self.finds_first && made < FEWEST_LAUNCHES;
+        self.parts.jobs.budget.with_loan(nothing_is_found, step)
     }
 
     /// The patterns of each final. Without a finalist there is nothing to refuse.

@@ -136,6 +136,10 @@ impl<'c, 'a> Contests<'c, 'a> {
             if self.refusal(target, &candidate).is_some() {
                 return Ok(f64::INFINITY);
             }
+            // Another row, by its plain name.
+            if let Some(ratio) = ratios.get(&candidate) {
+                return Ok(*ratio);
+            }
             let measured = job.ratios(target, std::slice::from_ref(&candidate), Purpose::Screening)?;
             let ratio = measured.get(&candidate).copied().unwrap_or(f64::INFINITY);
             ratios.insert(candidate, ratio);

@@ -1,6 +1,6 @@
 //! Ordered knobs of selections: their ranges, and their values in a selection.
 
-use kilter_algorithms::{Nodes, registry};
+use kilter_algorithms::{Nodes, alias, registry};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Selection, with_knob};
 use kilter_protocol::row::LANES;
@@ -49,11 +49,21 @@ pub fn point(knobs: &[Knob], selection: &Selection) -> Vec<u64> {
     knobs.iter().map(value).collect()
 }
 
-/// The selection with these values of its knobs.
+/// The selection with these values of its knobs, by its plain name.
 #[must_use]
 pub fn at_point(knobs: &[Knob], selection: &Selection, values: &[u64]) -> Selection {
     let set = |one: Selection, (knob, value): (&Knob, &u64)| with_knob(&one, &knob.name, *value);
-    knobs.iter().zip(values).fold(selection.clone(), set)
+    by_plain_name(knobs.iter().zip(values).fold(selection.clone(), set))
+}
+
+/// The selection by the one name under which a row with two is proposed ([`alias`]).
+#[must_use]
+pub(super) fn by_plain_name(selection: Selection) -> Selection {
+    let plain = match &selection {
+        Selection::Algorithm(id, values) => alias::plain_name(id, values),
+        Selection::Settings(_) | Selection::Mockup(_) | Selection::Plugin(_) => None,
+    };
+    plain.map_or(selection, |id| Selection::Algorithm(id.to_owned(), Vec::new()))
 }
 
 /// The name that selections share if they differ only in ordered knobs.

@@ -7,7 +7,7 @@ use kilter_model::config::library::Library;
 use kilter_model::deployment::{Selection, with_knob};
 use kilter_protocol::row::{Row, SEGMENT as OWN_SEGMENT};
 
-use super::knobs::{knob_value, knobs};
+use super::knobs::{by_plain_name, knob_value, knobs};
 use crate::plugins::Plugin;
 use crate::target::Target;
 
@@ -120,7 +120,7 @@ pub fn every(library: &Library, target: &Target, ranks: usize, one_node: bool) -
                 .collect();
         }
         all.insert(selection);
-        all.extend(settings);
+        all.extend(settings.into_iter().map(by_plain_name));
     }
     all.into_iter().collect()
 }

@@ -160,6 +160,32 @@ fn every_value_of_every_knob_is_a_candidate_once() {
     assert_eq!(fan.values(), [2, 3, 4, 5]);
 }
 
+/// A tree of radix 2 is the binomial one, which is a row of its own; of a reduce it is another tree.
+#[test]
+fn a_row_with_two_names_is_proposed_by_one() {
+    let by_radix_two = |collective: Collective| {
+        let target = Target::unbounded(collective, 65536);
+        let (tree, binomial) = (
+            format!("{}.k_nomial", collective.name()),
+            format!("{}.binomial", collective.name()),
+        );
+        let all: Vec<String> = every(&openmpi(), &target, 8, false).iter().map(Selection::id).collect();
+        let times = |id: &str| all.iter().filter(|one| *one == id).count();
+        assert_eq!((times(&binomial), times(&format!("{tree} radix=4"))), (1, 1), "{all:?}");
+        let start = Selection::Algorithm(tree.clone(), vec![4]);
+        let walked = at_point(&knobs(&openmpi(), &start, 65536), &start, &[2]).id();
+        assert_eq!(times(&walked), 1, "{all:?}");
+        (times(&format!("{tree} radix=2")), walked)
+    };
+    assert_eq!(by_radix_two(Collective::Bcast), (0, "bcast.binomial".to_owned()));
+    assert_eq!(by_radix_two(Collective::Gather), (0, "gather.binomial".to_owned()));
+    assert_eq!(by_radix_two(Collective::Scatter), (0, "scatter.binomial".to_owned()));
+    assert_eq!(
+        by_radix_two(Collective::Reduce),
+        (1, "reduce.k_nomial radix=2".to_owned())
+    );
+}
+
 #[test]
 fn knobs_are_set_and_read() {
     let library = openmpi();

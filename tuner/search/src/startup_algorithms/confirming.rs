@@ -110,7 +110,7 @@ impl Confirmed {
         if let Some(index) = self.configurations.iter().skip(1).position(|one| *one == all) {
             findings.gains = gains(&self.samples[0], &self.samples[index + 1]);
         } else if !all.is_empty() {
-            // The deployed change was put together of several, and elsewhere it chooses what none of them had there.
+            // The values combine choices of several configurations, and were not measured together at any size.
             let samples = launches.in_turn(
                 "confirm combinations of algorithms that are chosen at the start",
                 &[Vec::new(), all],

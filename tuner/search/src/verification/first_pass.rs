@@ -30,7 +30,7 @@ const MORE_SECONDS: f64 = 4.0;
 /// and decided, instead of all being looked at once.
 const FIRST_LOOK_SHARE: f64 = 0.25;
 
-/// Share of the seconds left to the verification, when it begins, behind which no further sides are looked at.
+/// Share of the seconds that the verification has when it begins: once they are spent, no further sides are looked at.
 const LOOKING_SHARE: f64 = 0.5;
 
 /// Findings of the first pass.

@@ -92,7 +92,7 @@ impl<'t> Recorder<'t> {
     fn call(&mut self, parts: usize) -> bool {
         self.is_written = true;
         self.call.parts = parts as u32;
-        // Copies of its own, here and below, leave those of the short way in registers.
+        // Here and below the addresses taken are those of copies: the originals stay in registers on the short way.
         self.local.call(&{ self.call })
     }
 

@@ -112,7 +112,7 @@ pub fn load_embedded() -> Result<Vec<Library>, ConfigError> {
     load_embedded_with(|_| None)
 }
 
-/// The same, lent.
+/// The descriptions that come with Kilter, read once and shared.
 fn lent() -> Result<&'static [Described], ConfigError> {
     static LIBRARIES: Embedded<Vec<Described>> = Embedded::new(|| {
         parsed("libraries", |text, file| {

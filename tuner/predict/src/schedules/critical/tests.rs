@@ -138,17 +138,26 @@ fn ranks_that_wait_for_each_other_have_no_path() {
     assert_eq!(path(&steps, &nodes, wire, &USUAL), None);
 }
 
-/// Messages of a rank that were under way at once would share its link: the largest subtree's data would come last.
-#[test]
-fn a_binomial_broadcast_passes_each_link_once_in_a_round() {
-    let bytes = 1 << 16;
-    let row = registry::find("bcast.binomial").unwrap();
+/// Bytes on the critical path of a row whose messages wait for their receivers, on 32 nodes of a rank.
+fn bytes_across(id: &str, bytes: u64) -> f64 {
+    let row = registry::find(id).unwrap();
     let nodes = Arc::new(Nodes::each_alone(32));
     let steps = record(row, &[], &nodes, bytes).unwrap();
     let wire = Wire {
         eager_bytes: 0,
         ..EAGER
     };
-    let found = path(&steps, &nodes, wire, &USUAL).unwrap();
-    assert!(near(found[BYTES.across], 5.0 * bytes as f64), "{found:?}");
+    path(&steps, &nodes, wire, &USUAL).unwrap()[BYTES.across]
+}
+
+/// Messages of a rank that were under way at once would share its link: the largest subtree's data would come last.
+#[test]
+fn a_binomial_tree_passes_each_link_once_in_a_round() {
+    let bytes = 1 << 20;
+    let (all, blocks) = (
+        bytes_across("bcast.binomial", bytes),
+        bytes_across("scatter.binomial", bytes),
+    );
+    assert!(near(all, 5.0 * bytes as f64), "{all}");
+    assert!(near(blocks, 31.0 / 32.0 * bytes as f64), "{blocks}");
 }

@@ -6,13 +6,43 @@ use kilter_protocol::plan::Item;
 use kilter_protocol::report::Event;
 use rusqlite::{Connection, params};
 
-use super::{LaunchRecord, Position};
-use crate::store::cached::Cached as _;
-use crate::store::{StoreError, blob, intern, now};
+use super::cached::Cached as _;
+use super::launch::LaunchRecord;
+use super::{StoreError, blob, intern, now};
 
 /// Interval at which heartbeats are written. They show only that the job lives, and every write disturbs the
 /// measurement.
 const HEARTBEAT_INTERVAL_SECONDS: f64 = 5.0;
+
+/// Position up to which a report file has been stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// Bytes.
+    pub offset: u64,
+    /// Complete lines.
+    pub line: u64,
+}
+
+/// The part of a launch's report that is written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Seconds of the launch that the lines account for.
+    pub(super) seconds: f64,
+    /// True from [`LaunchRecord::together`] to its end.
+    is_together: bool,
+    /// Position and seconds that the lines since then have reached.
+    reached: Option<(Position, f64)>,
+}
+
+impl Written {
+    /// The report of another process's launch, whose lines account for so many seconds.
+    pub(super) fn until(seconds: f64) -> Written {
+        Written {
+            seconds,
+            ..Written::default()
+        }
+    }
+}
 
 impl LaunchRecord {
     /// Stores a report line as a whole: its content, the position in the report, and the launch's time so far.
@@ -27,20 +57,24 @@ impl LaunchRecord {
         position: Position,
         elapsed: Duration,
     ) -> Result<(), StoreError> {
-        let seconds = elapsed.as_secs_f64().max(self.stored_seconds);
-        if *event == Event::Heartbeat && seconds - self.stored_seconds < HEARTBEAT_INTERVAL_SECONDS {
+        let seconds = elapsed.as_secs_f64().max(self.written.seconds);
+        if *event == Event::Heartbeat && seconds - self.written.seconds < HEARTBEAT_INTERVAL_SECONDS {
             return Ok(());
         }
         let stored = self.write(event, items, measured);
         if stored.is_ok() {
-            self.reached = Some((position, seconds));
-            self.stored_seconds = seconds;
+            self.written.reached = Some((position, seconds));
+            self.written.seconds = seconds;
         } else if self.store.connection.is_autocommit() {
             // SQLite undoes the lines before it, too, where the disk is full.
-            self.reached = None;
+            self.written.reached = None;
         }
         let stored = stored.map_err(self.store.context("store a report line"));
-        let ended = if self.is_together { Ok(()) } else { self.end_together() };
+        let ended = if self.written.is_together {
+            Ok(())
+        } else {
+            self.end_together()
+        };
         stored.and(ended)
     }
 
@@ -48,13 +82,13 @@ impl LaunchRecord {
     /// much as a hundred, and disturbs the measurement as much. Lines that are not written yet are still in the report
     /// file.
     pub fn together(&mut self) {
-        self.is_together = true;
+        self.written.is_together = true;
     }
 
     /// Writes the lines since [`LaunchRecord::together`], and the position of the last one.
     pub fn end_together(&mut self) -> Result<(), StoreError> {
-        self.is_together = false;
-        let reached = self.reached.take();
+        self.written.is_together = false;
+        let reached = self.written.reached.take();
         let connection = &self.store.connection;
         let ended = (|| {
             if let Some((position, seconds)) = reached {
