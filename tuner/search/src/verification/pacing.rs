@@ -171,7 +171,11 @@ mod tests {
         assert_eq!(pace(2, &[4.0]), 1.0);
         assert_eq!(pace(2, &[4.0, 1.1, 0.9]), 1.0);
         assert_eq!(pace(2, &[3.0, 3.0, 3.0]), 3.0);
-        assert_eq!(pace(0, &[3.0]), 3.0, "without a screening there is nothing else to go by");
+        assert_eq!(
+            pace(0, &[3.0]),
+            3.0,
+            "without a screening there is nothing else to go by"
+        );
         assert_eq!(pace(0, &[]), 1.0);
     }
 }
