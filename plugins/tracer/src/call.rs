@@ -2,11 +2,12 @@
 
 use std::ffi::c_void;
 
-use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op};
+use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, handle};
 use mpi_sys::{MPI_Request, MPI_Status};
 
 use crate::communicator::{self, State};
 use crate::number::Number;
+use crate::polled::Asked;
 use crate::trace::act::{Act, Done, Kind, Side};
 
 /// Data of a call.
@@ -166,6 +167,17 @@ impl<N: Number> Call<N> {
     pub(crate) fn with(mut self, op: MPI_Op) -> Call<N> {
         self.volume.op = Some(op);
         self
+    }
+
+    /// What a poll asks for.
+    #[inline(always)]
+    pub(crate) fn asked(&self) -> Asked {
+        let (bits, generation) = match (self.place, self.volume.data) {
+            (Place::On(comm), _) => (handle::bits(comm), communicator::generation()),
+            (_, Data::Requests(count)) => (handle::bits(count), 0),
+            _ => (0, 0),
+        };
+        Asked { bits, generation }
     }
 
     #[inline]

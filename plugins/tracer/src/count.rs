@@ -89,7 +89,7 @@ pub(crate) unsafe fn count_untimed<N: Number>(
 ) -> bool {
     // SAFETY: by this function's contract; requests and probes have an amount that no communicator tells.
     let (amount, class) = unsafe { amount(None, &call.volume) };
-    let cell = match polled.cell(function, site, call) {
+    let cell = match polled.cell(function, site, call.asked()) {
         Some(cell) => cell,
         None => {
             // SAFETY: by this function's contract.
@@ -98,7 +98,7 @@ pub(crate) unsafe fn count_untimed<N: Number>(
             let Some(cell) = counts.table.known(key, site) else {
                 return false;
             };
-            polled.move_to(site, call, &counts.table, cell);
+            polled.move_to(site, call.asked(), &counts.table, cell);
             cell
         }
     };

@@ -1,12 +1,8 @@
 //! The places at which a thread polled last, with the cells that count its polls there. A program polls in a loop, and its next poll is found without looking
 //! for its cell again. Each function has a place of its own: programs test what they receive and what they send in turn.
 
-use kilter_mpi::handle;
 use kilter_protocol::functions::Function;
 
-use crate::call::{Call, Data, Place};
-use crate::communicator;
-use crate::number::Number;
 use crate::table::{Cell, Table};
 
 /// Functions that poll.
@@ -63,23 +59,11 @@ pub(crate) struct Polled {
 /// What polls of one function and call site ask for, as far as their cells differ by it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Asked {
+pub(crate) struct Asked {
     /// Number of requests, or the handle of a communicator, as bits.
-    bits: usize,
+    pub(crate) bits: usize,
     /// That of communicators, since a handle comes back for another one; 0 for requests.
-    generation: u64,
-}
-
-impl Asked {
-    #[inline(always)]
-    fn by<N: Number>(call: &Call<N>) -> Asked {
-        let (bits, generation) = match (call.place, call.volume.data) {
-            (Place::On(comm), _) => (handle::bits(comm), communicator::generation()),
-            (_, Data::Requests(count)) => (handle::bits(count), 0),
-            _ => (0, 0),
-        };
-        Asked { bits, generation }
-    }
+    pub(crate) generation: u64,
 }
 
 impl Polled {
@@ -94,27 +78,27 @@ impl Polled {
 
     /// Keeps the place of a poll, and its cell of this table.
     #[inline]
-    pub(crate) fn move_to<N: Number>(&mut self, site: usize, call: &Call<N>, table: &Table, cell: &'static Cell) {
+    pub(crate) fn move_to(&mut self, site: usize, asked: Asked, table: &Table, cell: &'static Cell) {
         *self = Polled {
             short: if table.is_shared() { 0 } else { site },
             site,
-            asked: Asked::by(call),
+            asked,
             cell,
         };
     }
 
     /// The cell of a poll of the place's function, if this is its place.
     #[inline(always)]
-    pub(crate) fn cell<N: Number>(&self, function: Function, site: usize, call: &Call<N>) -> Option<&'static Cell> {
-        let is_here = self.site == site && self.asks_for(function, call);
+    pub(crate) fn cell(&self, function: Function, site: usize, asked: Asked) -> Option<&'static Cell> {
+        let is_here = self.site == site && self.asks_for(function, asked);
         // SAFETY: null, or a cell that lives as long as the process.
         unsafe { self.cell.as_ref() }.filter(|_| is_here)
     }
 
     /// True if a poll asks for what those of this place ask for.
     #[inline(always)]
-    pub(crate) fn asks_for<N: Number>(&self, function: Function, call: &Call<N>) -> bool {
-        let Asked { bits, generation } = Asked::by(call);
+    pub(crate) fn asks_for(&self, function: Function, asked: Asked) -> bool {
+        let Asked { bits, generation } = asked;
         // A test has one request, and requests have no generation.
         function == Function::Test
             || self.asked.bits == bits && (function.is_test() || self.asked.generation == generation)
@@ -153,19 +137,17 @@ impl Polled {
 
 #[cfg(test)]
 mod tests {
-    use kilter_mpi::constants;
-
     use super::*;
 
     const SITE: usize = 0x1000;
 
-    /// A test of so many requests.
-    fn test(requests: i32) -> Call<i32> {
-        Call::without_communicator(Data::Requests(requests))
+    /// So many requests, or a message on this communicator.
+    fn asked(bits: usize) -> Asked {
+        Asked { bits, generation: 0 }
     }
 
     /// The place of polls of one call, counted in a table for one thread or several.
-    fn polled(function: Function, call: &Call<i32>, shared: bool) -> Polled {
+    fn polled(function: Function, asked: Asked, shared: bool) -> Polled {
         let table = Table::new(1 << 12, shared).unwrap();
         let key = crate::key::Key::new(function, None, 3, 0, 0);
         let ended = crate::table::Ended {
@@ -176,7 +158,7 @@ mod tests {
         };
         table.add(key, ended, |_| false);
         let mut polled = Polled::NOWHERE;
-        polled.move_to(SITE, call, &table, table.known(key, SITE).unwrap());
+        polled.move_to(SITE, asked, &table, table.known(key, SITE).unwrap());
         polled
     }
 
@@ -190,30 +172,29 @@ mod tests {
 
     #[test]
     fn a_place_is_known_by_all_that_its_cell_counts() {
-        let three = polled(Function::Testany, &test(3), false);
-        assert!(three.cell(Function::Testany, SITE, &test(3)).is_some());
-        assert!(three.cell(Function::Testany, SITE, &test(2)).is_none());
-        assert!(three.cell(Function::Testany, 0x2000, &test(3)).is_none());
+        let three = polled(Function::Testany, asked(3), false);
+        assert!(three.cell(Function::Testany, SITE, asked(3)).is_some());
+        assert!(three.cell(Function::Testany, SITE, asked(2)).is_none());
+        assert!(three.cell(Function::Testany, 0x2000, asked(3)).is_none());
         assert_eq!(three.requests(Function::Testany), 3);
-        let probe = |comm| Call::<i32>::on(comm, Data::Nothing);
-        let [world, own] = [constants::comm_world(), constants::comm_self()].map(probe);
-        let mut on_world = polled(Function::Iprobe, &world, false);
-        assert!(on_world.cell(Function::Iprobe, SITE, &world).is_some());
-        assert!(on_world.cell(Function::Iprobe, SITE, &own).is_none());
+        let [world, own] = [asked(7), asked(8)];
+        let mut on_world = polled(Function::Iprobe, world, false);
+        assert!(on_world.cell(Function::Iprobe, SITE, world).is_some());
+        assert!(on_world.cell(Function::Iprobe, SITE, own).is_none());
         assert_eq!(on_world.requests(Function::Iprobe), 0);
         on_world.asked.generation += 1;
         assert!(
-            on_world.cell(Function::Iprobe, SITE, &world).is_none(),
+            on_world.cell(Function::Iprobe, SITE, world).is_none(),
             "a handle that came back"
         );
-        assert!(Polled::NOWHERE.cell(Function::Test, 0, &test(1)).is_none());
+        assert!(Polled::NOWHERE.cell(Function::Test, 0, asked(1)).is_none());
     }
 
     #[test]
     fn polls_go_the_short_way_where_one_thread_counts() {
-        assert_eq!(polled(Function::Test, &test(1), false).short, SITE);
-        let shared = polled(Function::Test, &test(1), true);
+        assert_eq!(polled(Function::Test, asked(1), false).short, SITE);
+        let shared = polled(Function::Test, asked(1), true);
         assert_eq!(shared.short, 0);
-        assert!(shared.cell(Function::Test, SITE, &test(1)).is_some());
+        assert!(shared.cell(Function::Test, SITE, asked(1)).is_some());
     }
 }

@@ -41,7 +41,7 @@ impl Short {
         // SAFETY: the state of this thread, which nobody else looks at.
         unsafe {
             let thread = thread::current();
-            let asks_the_same = (*thread).polled.of(function).asks_for(function, call);
+            let asks_the_same = (*thread).polled.of(function).asks_for(function, call.asked());
             if asks_the_same && !(*thread).is_in_mpi() && start::active().is_some() {
                 (*thread).enter();
                 (*thread).polls.pass();
