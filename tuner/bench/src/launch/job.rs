@@ -200,7 +200,8 @@ impl Job {
 
     /// Stores the load by other programs now, because a tuner that is killed cannot do it later.
     fn heed_load(&mut self) -> Result<(), SessionError> {
-        if self.clock.since(self.load_looked_at) >= other_load::INTERVAL {
+        let interval = other_load::until_next_look(self.load_looked_at - self.started);
+        if self.clock.since(self.load_looked_at) >= interval {
             self.load_looked_at = self.clock.now();
             self.store_load()?;
         }

@@ -24,8 +24,15 @@ const QUARTER: f64 = 0.25;
 /// they share memory.
 const SPARE_SHARE: f64 = 0.5;
 
-/// Interval of looks while a job runs.
-pub(super) const INTERVAL: Duration = Duration::from_secs(2);
+/// The first look while a job runs, and the interval of those later on.
+const FIRST: Duration = Duration::from_millis(125);
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Time from a look to the next one, by the time from the job's start to it. The first ones come soon: the time of ranks that do not descend from the
+/// tuner is known while they live, and a job of a second has some.
+pub(super) fn until_next_look(since_start: Duration) -> Duration {
+    since_start.clamp(FIRST, INTERVAL)
+}
 
 /// Shortest time over which ticks tell something.
 const SHORTEST_SECONDS: f64 = 0.1;
@@ -220,6 +227,17 @@ mod tests {
         assert_eq!(busy_ticks(stat), Some(73.0));
         assert_eq!(busy_ticks("cpu  1 2"), None);
         assert_eq!(busy_ticks(""), None);
+    }
+
+    #[test]
+    fn looks_come_soon_at_first_and_seldom_later() {
+        let mut at = vec![Duration::ZERO];
+        while at.len() < 8 {
+            let last = at[at.len() - 1];
+            at.push(last + until_next_look(last));
+        }
+        let at: Vec<f64> = at.iter().map(Duration::as_secs_f64).collect();
+        assert_eq!(at, [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 6.0]);
     }
 
     fn stat(pid: i32, name: &str, parent: i32, ticks: [u32; 4]) -> String {
