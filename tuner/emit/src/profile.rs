@@ -25,7 +25,7 @@ pub fn of(decisions: &Decisions<'_>, library: &str, plugins: Vec<String>, limits
         let parameters: BTreeMap<String, u64> = named
             .filter_map(|(name, value)| Some((name, value.parse().ok()?)))
             .collect();
-        if !collective.volume_is_known() && bytes < part.largest_replaced(collective).unwrap_or(bytes) {
+        if !collective.volume_is_known() && part.largest_replaced(collective) != Some(bytes) {
             continue;
         }
         let (min_bytes, max_bytes) = volumes(part, (collective, bytes), selection, limits);

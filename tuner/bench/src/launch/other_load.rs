@@ -63,6 +63,8 @@ pub struct Since {
     start: Clocks,
     /// An argument that the job's ranks have, and no other process.
     argument: PathBuf,
+    /// Processes that lived at the start.
+    older: BTreeSet<i32>,
     /// True once ranks were seen that do not descend from the tuner.
     has_ranks_apart: bool,
 }
@@ -80,10 +82,13 @@ struct Clocks {
 impl Reading {
     /// Reads the clocks now, before a job starts whose ranks alone have this argument; `None` without `/proc`.
     pub(super) fn now(argument: &Path) -> Option<Reading> {
-        let (start, _) = Clocks::now(argument)?;
+        let all = processes();
+        let older = all.iter().map(|one| one.pid).collect();
+        let (start, _) = Clocks::now(&all, argument, &older)?;
         Some(Reading::Clocks(Since {
             start,
             argument: argument.to_owned(),
+            older,
             has_ranks_apart: false,
         }))
     }
@@ -100,7 +105,7 @@ impl Reading {
 
 impl Since {
     fn other_cores(&mut self) -> Option<f64> {
-        let (now, has_ranks_apart) = Clocks::now(&self.argument)?;
+        let (now, has_ranks_apart) = Clocks::now(&processes(), &self.argument, &self.older)?;
         if self.has_ranks_apart && !has_ranks_apart {
             return None;
         }
@@ -111,11 +116,10 @@ impl Since {
 
 impl Clocks {
     /// The clocks now, and true if ranks live that do not descend from the tuner.
-    fn now(argument: &Path) -> Option<(Clocks, bool)> {
+    fn now(all: &[Living], argument: &Path, older: &BTreeSet<i32>) -> Option<(Clocks, bool)> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100) as f64;
         let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)? / ticks;
-        let all = processes();
-        let own = descendants(&all, std::process::id().cast_signed());
+        let own = descendants(all, std::process::id().cast_signed());
         let ranks = all
             .iter()
             .map(|one| one.pid)
@@ -124,7 +128,7 @@ impl Clocks {
         let clocks = Clocks {
             at: Instant::now(),
             busy,
-            own: own_ticks(&all, own, &ranks) / ticks,
+            own: own_ticks(all, own, &ranks, older) / ticks,
         };
         Some((clocks, !ranks.is_empty()))
     }
@@ -206,10 +210,11 @@ fn descendants(all: &[Living], root: i32) -> BTreeSet<i32> {
     found
 }
 
-/// Ticks of the tuner's `own` processes, of `ranks` apart with their descendants and the daemons that started them, and of switches.
-fn own_ticks(all: &[Living], mut own: BTreeSet<i32>, ranks: &BTreeSet<i32>) -> f64 {
-    let daemons = all.iter().filter(|one| ranks.contains(&one.pid)).map(|one| one.parent);
-    own.extend(daemons);
+/// Ticks of the tuner's `own` processes, of `ranks` apart with their descendants and the daemons that started them, and of switches. A daemon that is
+/// `older` than the job is not the job's: it has the time of other jobs.
+fn own_ticks(all: &[Living], mut own: BTreeSet<i32>, ranks: &BTreeSet<i32>, older: &BTreeSet<i32>) -> f64 {
+    let parents = all.iter().filter(|one| ranks.contains(&one.pid)).map(|one| one.parent);
+    own.extend(parents.filter(|parent| !older.contains(parent)));
     for rank in ranks {
         own.extend(descendants(all, *rank));
     }
@@ -259,25 +264,29 @@ mod tests {
         let all: Vec<Living> = stats.iter().filter_map(|text| living(text)).collect();
         assert_eq!(all.len(), stats.len());
         let own = descendants(&all, 10);
-        assert_eq!(own_ticks(&all, own, &BTreeSet::new()), 1000.0 + 16.0 + 25.0 + 100.0);
+        assert_eq!(
+            own_ticks(&all, own, &BTreeSet::new(), &BTreeSet::new()),
+            1000.0 + 16.0 + 25.0 + 100.0
+        );
         assert_eq!(living("nonsense"), None);
     }
 
-    /// Slurm's daemon of a step starts the ranks, and the system's first process is its parent.
+    /// Slurm has a daemon for each step, and PBS one for all jobs of a host.
     #[test]
-    fn ranks_that_a_daemon_started_are_the_jobs_with_the_daemon() {
+    fn ranks_that_a_daemon_started_are_the_jobs_with_a_daemon_that_is_no_older() {
         let stats = [
             stat(10, "kilter", 1, [1000, 0, 0, 0]),
             stat(11, "srun", 10, [1, 0, 0, 0]),
-            stat(20, "slurmstepd", 1, [3, 1, 0, 0]),
+            stat(20, "slurmstepd", 1, [3, 1, 600, 0]),
             stat(21, "kilter-worker", 20, [200, 0, 0, 0]),
             stat(22, "a child", 21, [40, 0, 0, 0]),
             stat(30, "slurmstepd", 1, [0, 0, 7000, 0]),
             stat(31, "somebody's", 30, [9000, 0, 0, 0]),
         ];
         let all: Vec<Living> = stats.iter().filter_map(|text| living(text)).collect();
-        let own = own_ticks(&all, descendants(&all, 10), &BTreeSet::from([21]));
-        assert_eq!(own, 1001.0 + 4.0 + 200.0 + 40.0);
+        let own = |older| own_ticks(&all, descendants(&all, 10), &BTreeSet::from([21]), &older);
+        assert_eq!(own(BTreeSet::from([1, 10, 30, 31])), 1001.0 + 604.0 + 200.0 + 40.0);
+        assert_eq!(own(BTreeSet::from([1, 10, 20, 30, 31])), 1001.0 + 200.0 + 40.0);
     }
 
     #[test]
@@ -314,16 +323,24 @@ mod tests {
         found.ticks / sysconf(SysconfVar::CLK_TCK).unwrap().unwrap() as f64
     }
 
-    fn wait_until_busy(pid: i32) {
+    fn wait_until(is_so: impl Fn() -> bool, otherwise: &str) {
         let deadline = Instant::now() + Duration::from_secs(60);
-        while seconds_of(pid) < 0.3 {
-            assert!(Instant::now() < deadline, "the process gets no processor");
-            std::thread::sleep(Duration::from_millis(20));
+        while !is_so() {
+            assert!(Instant::now() < deadline, "{otherwise}");
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
+    fn wait_until_busy(pid: i32) {
+        wait_until(|| seconds_of(pid) >= 0.3, "the process gets no processor");
+    }
+
     fn own_seconds(argument: &Path) -> f64 {
-        Clocks::now(argument).map(|(clocks, _)| clocks.own).unwrap()
+        let all = processes();
+        let older = all.iter().map(|one| one.pid).collect();
+        Clocks::now(&all, argument, &older)
+            .map(|(clocks, _)| clocks.own)
+            .unwrap()
     }
 
     #[test]
@@ -357,26 +374,20 @@ mod tests {
                 "--fork",
                 "sh",
                 "-c",
-                "echo $$ > $0.pid.new; mv $0.pid.new $0.pid; while :; do :; done",
+                // It ends with the directory, however the test ends.
+                "echo $$ > $0.pid.new; mv $0.pid.new $0.pid; while [ -e $0.pid ]; do :; done",
             ])
             .arg(&plan)
             .status();
         assert!(started.unwrap().success());
         let told = plan.with_extension("jsonl.pid");
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !told.exists() {
-            assert!(Instant::now() < deadline, "nothing was started");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until(|| told.exists(), "nothing was started");
         let pid: i32 = fs::read_to_string(&told).unwrap().trim().parse().unwrap();
         wait_until_busy(pid);
         let (with, without) = (own_seconds(&plan), own_seconds(Path::new("/no/such/plan")));
         let told_while_it_lives = reading.other_cores();
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
-        while has_argument(pid, &plan) {
-            assert!(Instant::now() < deadline, "the process outlives its end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        fs::remove_file(&told).unwrap();
+        wait_until(|| !has_argument(pid, &plan), "the process outlives its end");
         assert!(with >= without + 0.2, "{with} and {without}");
         assert!(told_while_it_lives.is_some());
         assert_eq!(reading.other_cores(), None, "nobody knows its time any more");
