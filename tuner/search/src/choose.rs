@@ -46,6 +46,32 @@ impl Choice {
         }
     }
 
+    /// Leaves the chosen candidate out if it takes more than `1 - floor` of the default's time: something else fixes the target. Those that were
+    /// compared with it are no better.
+    pub fn give_way(&mut self, floor: f64) {
+        let mut candidates = self.contest.candidates.iter();
+        let gains_nothing = |one: &&Contestant| one.chosen && one.ratio_to_default > 1.0 - floor;
+        let Some(left_out) = candidates.find(gains_nothing).map(|one| one.id.clone()) else {
+            return;
+        };
+        for one in &mut self.contest.candidates {
+            let is_beside = match &one.not_deployed {
+                Some(NotDeployed::SimplerChosen { chosen } | NotDeployed::FasterChosen { chosen }) => {
+                    *chosen == left_out
+                }
+                _ => one.chosen,
+            };
+            if is_beside {
+                one.chosen = false;
+                one.not_deployed = Some(NotDeployed::NoBetterThanDefault {
+                    ratio: one.ratio_to_default,
+                });
+            }
+        }
+        self.chosen = None;
+        self.needs.clear();
+    }
+
     /// False for a default that holds after all, which needs no fix; without bounds, a contest was asked for.
     #[must_use]
     pub fn is_wanted(&self, target: &Target) -> bool {

@@ -19,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_model::arrival::Arrival;
 use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::report::{FixKind, Refused, Screened};
@@ -76,6 +77,8 @@ pub struct Contests<'c, 'a> {
     favoured: Vec<(Collective, String)>,
     /// True if the library's algorithms alone compete, each with the setting that hands the collective to their component.
     hands_on: bool,
+    /// Patterns in which ranks arrive apart in finals.
+    arrivals: &'c [Arrival],
 }
 
 impl<'c, 'a> Contests<'c, 'a> {
@@ -96,6 +99,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             finds_first: false,
             favoured: Vec::new(),
             hands_on: false,
+            arrivals: &parts.jobs.site.options.arrivals,
         }
     }
 
@@ -144,6 +148,12 @@ impl<'c, 'a> Contests<'c, 'a> {
     #[must_use]
     pub fn handing_on(self) -> Contests<'c, 'a> {
         Contests { hands_on: true, ..self }
+    }
+
+    /// Compares finalists with ranks that come together alone.
+    #[must_use]
+    pub fn together(self) -> Contests<'c, 'a> {
+        Contests { arrivals: &[], ..self }
     }
 
     /// Finds the best candidate for each target, in the order given; stops where the budget ends.

@@ -31,6 +31,7 @@ pub mod startup_algorithms;
 pub mod target;
 pub mod trials;
 pub mod verification;
+pub mod without;
 
 /// A smaller slowdown, as a fraction, does not take a fix back: launches of the same library on a shared machine differ by
 /// about as much.

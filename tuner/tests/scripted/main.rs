@@ -16,6 +16,7 @@ mod layouts;
 mod limits;
 mod machine;
 mod mix;
+mod necessity;
 mod noise;
 mod online;
 mod other_load;

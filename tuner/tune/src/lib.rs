@@ -19,6 +19,7 @@ mod following;
 pub mod layouts;
 mod left_open;
 pub mod machine;
+mod necessity;
 mod rounds;
 mod searching;
 mod spoilt;

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
-use kilter_model::change::{Cell, Change, id};
-use kilter_model::config::library::Library;
+use kilter_model::change::{Cell, Change};
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::ledger::{Ledger, Proposal};
-use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
@@ -21,6 +19,7 @@ use kilter_search::{components, gates, settings, startup_algorithms};
 
 use crate::following;
 use crate::left_open::{Behind, leave_out};
+use crate::necessity::{Necessity, give_way};
 
 /// Steps of cells left behind in one round: what is chosen for one may leave another behind.
 const MOST_STEPS: usize = 6;
@@ -50,9 +49,10 @@ pub(super) fn search(
         label: &label,
         in_force: &in_force,
     };
-    let choices = search.contests(ledger, targets)?;
+    let mut choices = search.contests(ledger, targets)?;
+    give_way(&launch_wide.proposals, &mut choices, context.site.options.effect_floor);
     let nothing_is_found = in_force.is_empty() && choices.iter().all(|(_, choice)| choice.unfixed_because.is_some());
-    let (mut found, launch_wide) = parts.jobs.budget.with_loan(nothing_is_found, || {
+    let (mut found, mut launch_wide) = parts.jobs.budget.with_loan(nothing_is_found, || {
         let found = search.behind_contests(ledger, (now, targets), &launch_wide.gains, choices)?;
         let rest = rest_of_settings(
             ledger,
@@ -68,13 +68,17 @@ pub(super) fn search(
         found.leave_out(ledger, context, now, &launch_wide.gains);
     }
     let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
-    let for_cells = Findings::of_choices(found.choices, &needed);
+    let for_cells = Findings::of_choices(found.choices.clone(), &needed);
+    for (change, met) in &launch_wide.met {
+        ledger.credit(change, met.intersection(&for_cells.held));
+    }
+    let necessity = Necessity::of(context, &label, &for_cells.proposals);
+    let covered = necessity.covered(ledger, &found.choices)?;
+    necessity.deploy(ledger, &covered, &mut launch_wide);
     enter(
         ledger,
         &context.progress,
-        &context.site.library,
-        launch_wide,
-        for_cells,
+        launch_wide.and(for_cells),
         (&found.targets, contests),
     );
     Ok(())
@@ -287,20 +291,13 @@ fn with_choices(deployment: &Deployment, choices: &[(Target, Choice)]) -> Deploy
     with
 }
 
-/// Enters the findings: changes of whole launches that are needed, and those for single cells; gives up the targets that nothing fixes.
+/// Enters the changes for single cells; gives up the targets that nothing fixes.
 fn enter(
     ledger: &mut Ledger,
     progress: &Progress,
-    library: &Library,
-    mut launch_wide: Findings,
-    for_cells: Findings,
+    mut findings: Findings,
     (targets, contests): (&[Target], &mut Vec<Contest>),
 ) {
-    for (change, met) in &launch_wide.met {
-        ledger.credit(change, met.intersection(&for_cells.held));
-    }
-    deploy_needed(ledger, progress, library, &mut launch_wide, &for_cells.proposals);
-    let mut findings = launch_wide.and(for_cells);
     for target in targets.iter().filter(|target| target.cell().is_some()) {
         let Some((contest, reason)) = findings.told(&target.name()) else {
             continue;
@@ -324,50 +321,6 @@ fn say(progress: &Progress, target: &Target, change: &Change) {
     for Assignment { name, value, .. } in &change.settings {
         progress.note(&format!("chosen for {}: {name}={value}", target.name()));
     }
-}
-
-/// Deploys the launch settings that are needed beside the choices for single cells. Earlier, verified changes do not fix a target, or it would
-/// be none.
-fn deploy_needed(
-    ledger: &mut Ledger,
-    progress: &Progress,
-    library: &Library,
-    launch_wide: &mut Findings,
-    for_cells: &[Proposal],
-) {
-    let covered = covered(for_cells, ledger.verified());
-    // The algorithms of the library that were chosen were measured under it, and would not be asked for without it.
-    let is_algorithm = |one: &Proposal| matches!(one.change.selection, Some((_, Selection::Settings(_))));
-    let has_algorithm = for_cells.iter().any(is_algorithm);
-    let admits = |change: &Change| {
-        let rows = library.parameters.iter();
-        let mut rows = rows.filter(|row| change.settings.iter().any(|one| row.name == one.name));
-        has_algorithm && rows.any(|row| row.admits_algorithms)
-    };
-    let (deployed, superfluous) = ledger.deploy_needed(&covered, &admits);
-    for Proposal { change, fixes } in superfluous {
-        let fixes: Vec<String> = fixes.into_iter().collect();
-        progress.note(&format!(
-            "`{}` is not deployed: other deployed changes fix {}",
-            change.id(),
-            fixes.join(", ")
-        ));
-        let why = NotDeployed::Superfluous { cells: fixes };
-        launch_wide.explain(&change, &why);
-    }
-    for setting in deployed.iter().flat_map(|proposal| &proposal.change.settings) {
-        progress.note(&format!("chosen: {}", id(std::slice::from_ref(setting))));
-    }
-}
-
-/// Names of the targets for which something is selected that was not `verified` before.
-fn covered(for_cells: &[Proposal], verified: &Deployment) -> BTreeSet<String> {
-    let is_new = |one: &&Proposal| {
-        let selection = one.change.selection.as_ref();
-        selection.is_some_and(|(cell, selection)| verified.selections.get(cell) != Some(selection))
-    };
-    let new = for_cells.iter().filter(is_new);
-    new.flat_map(|one| &one.fixes).cloned().collect()
 }
 
 /// Gives up the targets that no fix may touch.

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, Ledger, Proposal, State};
+use super::{Decision, Ledger, Proposal, State, of};
 use crate::change::Change;
+use crate::deployment::Deployment;
 
 impl Ledger {
     /// Deploys the confirmed settings of whole launches that are needed beside the choices for single cells, and leaves the others out; gives
@@ -16,23 +17,45 @@ impl Ledger {
         covered: &BTreeSet<String>,
         stays: &dyn Fn(&Change) -> bool,
     ) -> (Vec<Proposal>, Vec<Proposal>) {
-        let is_confirmed = |decision: &&mut Decision| decision.state == State::Confirmed;
-        let mut confirmed: Vec<&mut Decision> = self.decisions.iter_mut().filter(is_confirmed).collect();
-        let proposal = |decision: &Decision| Proposal {
-            change: decision.change.clone(),
-            fixes: decision.fixes.clone(),
-        };
-        let proposals: Vec<Proposal> = confirmed.iter().map(|decision| proposal(decision)).collect();
-        let needed = needed(&proposals, covered);
-        for ((decision, proposal), needed) in confirmed.iter_mut().zip(&proposals).zip(&needed) {
-            decision.state = if *needed || stays(&proposal.change) {
-                State::Deployed
-            } else {
-                State::Superfluous
-            };
+        let (kept, left) = self.necessity(covered, stays);
+        for decision in self.decisions.iter_mut().filter(|one| one.state == State::Confirmed) {
+            let is_kept = kept.iter().any(|proposal| proposal.change == decision.change);
+            decision.state = if is_kept { State::Deployed } else { State::Superfluous };
         }
-        let states = confirmed.into_iter().map(|decision| decision.state == State::Deployed);
-        let (kept, left): (Vec<_>, Vec<_>) = proposals.into_iter().zip(states).partition(|(_, is_kept)| *is_kept);
+        (kept, left)
+    }
+
+    /// The confirmed settings of whole launches that [`Ledger::deploy_needed`] would leave out.
+    #[must_use]
+    pub fn superfluous(&self, covered: &BTreeSet<String>, stays: &dyn Fn(&Change) -> bool) -> Vec<Proposal> {
+        self.necessity(covered, stays).1
+    }
+
+    /// [`Ledger::in_force`] without these confirmed changes.
+    #[must_use]
+    pub fn in_force_without(&self, left_out: &[Proposal]) -> Deployment {
+        let is_left_out = |decision: &Decision| left_out.iter().any(|one| one.change == decision.change);
+        let is_in_force =
+            |decision: &&Decision| decision.stands() || decision.state == State::Confirmed && !is_left_out(decision);
+        of(self.decisions.iter().filter(is_in_force))
+    }
+
+    /// The confirmed changes: those that are needed, and those that are not.
+    fn necessity(&self, covered: &BTreeSet<String>, stays: &dyn Fn(&Change) -> bool) -> (Vec<Proposal>, Vec<Proposal>) {
+        let confirmed = self
+            .decisions
+            .iter()
+            .filter(|decision| decision.state == State::Confirmed);
+        let proposals: Vec<Proposal> = confirmed
+            .map(|decision| Proposal {
+                change: decision.change.clone(),
+                fixes: decision.fixes.clone(),
+            })
+            .collect();
+        let needed = needed(&proposals, covered);
+        let judged = proposals.into_iter().zip(needed);
+        let (kept, left): (Vec<_>, Vec<_>) =
+            judged.partition(|(proposal, is_needed)| *is_needed || stays(&proposal.change));
         let alone = |list: Vec<(Proposal, bool)>| list.into_iter().map(|(proposal, _)| proposal).collect();
         (alone(kept), alone(left))
     }

@@ -162,8 +162,7 @@ impl Contests<'_, '_> {
 
     /// The patterns of each final. Without a finalist there is nothing to refuse.
     fn arrivals(&self, finals: &[(Target, Vec<Selection>)]) -> Vec<&[Arrival]> {
-        let all = self.parts.jobs.site.options.arrivals.as_slice();
-        let of = |front: &[Selection]| if front.is_empty() { &[][..] } else { all };
+        let of = |front: &[Selection]| if front.is_empty() { &[][..] } else { self.arrivals };
         finals.iter().map(|(_, front)| of(front)).collect()
     }
 
@@ -187,7 +186,7 @@ impl Contests<'_, '_> {
             let bounds: Vec<String> = target.bounds.iter().map(bound_id).collect();
             let items = || std::iter::once(DEFAULT).chain(finalists.iter().map(String::as_str));
             let together = pace.block_seconds(items().chain(bounds.iter().map(String::as_str)), &usual, 0.0);
-            let apart = options.arrivals.iter().map(|arrival| {
+            let apart = self.arrivals.iter().map(|arrival| {
                 let repetitions = repetition::repetitions_apart(arrival, usual);
                 pace.block_seconds(items(), &repetitions, arrival.factor.unwrap_or(1.0))
             });
@@ -242,7 +241,7 @@ impl Contests<'_, '_> {
             .into_iter()
             .zip(launched)
             .map(|((target, front), launched)| {
-                let patterns = self.parts.jobs.site.options.arrivals.iter().zip(&launched.apart);
+                let patterns = self.arrivals.iter().zip(&launched.apart);
                 let apart = patterns.map(|(arrival, medians)| Apart {
                     when: arrival.words(),
                     candidates: self.measured(&front, medians),
