@@ -37,6 +37,7 @@ use crate::arrivals::{Apart, slower};
 use crate::choose::{Choice, Measured, choose_among};
 use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
+use crate::datatypes::{self, Objection};
 use crate::guide::Guide;
 use crate::proof::{self, Finding};
 use crate::repetition::Purpose;
@@ -263,11 +264,12 @@ impl<'c, 'a> Contests<'c, 'a> {
         Ok(found)
     }
 
-    /// The best candidate that is no slower than the default when the ranks arrive apart and passes the correctness matrix on this library and
-    /// machine: who fails the matrix goes into quarantine, and the choice is made again without it.
+    /// The best candidate that is no slower than the default when the ranks arrive apart and is right on this library and machine: rows of Kilter's and
+    /// of plugins in the correctness matrix, the library's algorithms on [other datatypes](datatypes). Who fails goes into quarantine, and the choice is
+    /// made again without it.
     ///
     /// # Errors
-    /// A failure of the matrix that the candidate does not explain.
+    /// A failure that the candidate does not explain.
     pub fn choose_proven(
         &self,
         target: &Target,
@@ -282,20 +284,31 @@ impl<'c, 'a> Contests<'c, 'a> {
             let cannot = (!can_be).then_some(NotDeployed::CannotBeDeployed);
             cannot.or_else(|| slower.get(selection).cloned())
         };
+        let is_put_away = |one: &Selection| self.parts.quarantine.contains(&one.id());
         loop {
+            candidates.retain(|one| !one.selection.as_ref().is_some_and(is_put_away));
             let choice = choose_among(target, &candidates, bounds, rule, &objection);
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };
-            let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, chosen)? else {
+            let Some(Objection { what, detail }) = self.fault(target, chosen)? else {
                 return Ok(choice);
             };
             let id = chosen.id();
-            let fault = why.fault();
-            let text = format!("`{id}` is not deployed: it {fault}: {why}");
+            let text = format!("`{id}` is not deployed: it {what}: {detail}");
             self.parts.jobs.progress.warn(&text);
-            self.parts.quarantine.add(&id, fault, &why.to_string());
-            candidates.retain(|candidate| candidate.selection.as_ref() != Some(chosen));
+            self.parts.quarantine.add(&id, what, &detail);
         }
+    }
+
+    /// The fault that bars a selection from being deployed.
+    fn fault(&self, target: &Target, chosen: &Selection) -> anyhow::Result<Option<Objection>> {
+        if let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, chosen)? {
+            return Ok(Some(Objection {
+                what: why.fault(),
+                detail: why.to_string(),
+            }));
+        }
+        datatypes::objection(self.parts.jobs, &self.label, &self.setup, target, chosen)
     }
 }

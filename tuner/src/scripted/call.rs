@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
-use kilter_protocol::expression::Form;
+use kilter_protocol::expression::{Form, Layout};
 use kilter_protocol::plan::ArrivalPattern;
 
 use kilter_model::config::library::Library;
@@ -57,6 +57,8 @@ pub struct Call<'c> {
     pub algorithm: u64,
     /// Form of the call.
     pub form: Form,
+    /// Layout of the input.
+    pub sendtype: Layout,
     /// Id of the item that makes it: `default`, `reduce.binomial`, `reduce(n) @4096`.
     pub item: &'c str,
     /// Pattern in which the ranks arrive; without it they come together.

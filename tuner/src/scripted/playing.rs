@@ -203,6 +203,7 @@ impl Playing {
             nodes: self.in_force.ranks.div_ceil(self.in_force.per_host()),
             algorithm,
             form: Form::Blocking,
+            sendtype: item.task.sendtype,
             item: &item.id,
             arrival: item.arrival.as_ref(),
             settings: settings.with_defaults(knobs),

@@ -7,6 +7,7 @@ mod at_start;
 mod budget;
 mod components;
 mod constraints;
+mod datatypes;
 mod emitters;
 mod fixes;
 mod forms;
