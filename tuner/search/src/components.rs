@@ -3,13 +3,13 @@
 //!
 //! If messages have shown that none of the library's algorithms is asked for, their contest is held again, each with the setting that hands the
 //! collective on. What a first contest chose of Kilter's own competes with them, so that parameters win among equals. The library's algorithms
-//! are credited only if their messages now differ.
+//! are credited only if their messages now differ. A partial fix that is found there takes the place of another one, and of no fix.
 
 use kilter_model::config::library::Components;
 use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::report::FixKind;
 
-use crate::choose::{Choice, Measured};
+use crate::choose::{Choice, Measured, Otherwise};
 use crate::context::Context;
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
@@ -76,7 +76,13 @@ pub fn search(
         };
         let finding = findings.get(&target.name());
         let candidates = credited(held, finding);
-        let judged = contests.choose_proven(target, candidates, (&held.bounds, &held.apart), &rule)?;
+        let judged = contests.choose_proven(
+            target,
+            candidates,
+            (&held.bounds, &held.apart),
+            &rule,
+            Otherwise::PartialFix,
+        )?;
         settle(choice, components, judged, finding);
     }
     Ok(())
@@ -87,11 +93,9 @@ fn is_open(components: &Components, (target, choice): &(Target, Choice)) -> bool
     let switch = target
         .collective()
         .and_then(|collective| components.switching(collective));
-    let has_setting = choice
-        .chosen
-        .as_ref()
-        .is_some_and(|one| one.kind() == FixKind::Parameter);
-    choice.hidden && switch.is_some() && !has_setting && choice.is_wanted(target)
+    let chosen = choice.chosen.as_ref();
+    let by_setting = choice.fixes() && chosen.is_some_and(|one| one.kind() == FixKind::Parameter);
+    choice.hidden && switch.is_some() && !by_setting && choice.is_wanted(target)
 }
 
 /// The candidates that count: the library's algorithms only if messages prove that they act.
@@ -103,7 +107,10 @@ fn credited(held: &Held, finding: Option<&Finding>) -> Vec<Measured> {
 }
 
 /// Enters a contest into the choice that was made before it.
-fn settle(choice: &mut Choice, components: &Components, judged: Choice, finding: Option<&Finding>) {
+fn settle(choice: &mut Choice, components: &Components, mut judged: Choice, finding: Option<&Finding>) {
+    if choice.fixes() {
+        judged.drop_partial();
+    }
     let to = &components.of_algorithms;
     if let Some(finding) = finding {
         let proof = choice.contest.proof.get_or_insert_default();
@@ -111,13 +118,19 @@ fn settle(choice: &mut Choice, components: &Components, judged: Choice, finding:
         *proof += &format!("{separator}handed to `{to}`: {}", finding.text());
     }
     match (&judged.chosen, &judged.unfixed_because) {
-        (Some(_), _) => {
+        (Some(_), None) => {
+            choice.drop_partial();
             for one in &mut choice.contest.candidates {
                 one.chosen = false;
             }
             choice.unfixed_because = None;
         }
-        (None, Some(why)) => add_reason(choice, components, why),
+        (chosen, Some(why)) => {
+            if chosen.is_some() {
+                choice.drop_partial();
+            }
+            add_reason(choice, components, why);
+        }
         // The default holds in these launches, and what was chosen before stands.
         (None, None) => {}
     }
