@@ -346,10 +346,10 @@ mod tests {
         let choice = decide(&[measured(None, 21618.0), measured(settings(1), 14564.0)], Some(9919.0));
         assert_eq!(choice.chosen, None);
         assert_eq!(
-            choice.unfixed_because.unwrap(),
-            "the best of 2 candidates, s0=1, still takes 1.47 times the bound"
+            choice.unfixed_because.as_deref(),
+            Some("the best of 2 candidates, s0=1, still takes 1.47 times the bound")
         );
-        assert!(!choice.fixes() && !choice.is_partial());
+        assert!(choice.finds_nothing() && !choice.fixes() && !choice.is_partial());
     }
 
     #[test]
