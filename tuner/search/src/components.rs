@@ -165,7 +165,7 @@ mod tests {
     use kilter_stats::verdict::Rule;
 
     use super::*;
-    use crate::choose::choose;
+    use crate::choose::choose_among;
 
     fn components() -> Components {
         find_for("mpirun (Open MPI) 5.0.11").unwrap().components.unwrap()
@@ -187,6 +187,11 @@ mod tests {
         Selection::Settings(components().through(Collective::Bcast, vec![algorithm]).unwrap())
     }
 
+    /// A setting that is no algorithm.
+    fn setting() -> Selection {
+        Selection::Settings(vec![("coll_tuned_bcast_segment".to_owned(), "1".to_owned())])
+    }
+
     /// The contest of these times in milliseconds; the bound is 4 ms.
     fn held(times: &[(Option<Selection>, f64)]) -> Held {
         let launches =
@@ -204,7 +209,14 @@ mod tests {
     }
 
     fn choice(held: &Held, finding: Option<&Finding>) -> Choice {
-        choose(&held.target, &credited(held, finding), &held.bounds, &Rule::default())
+        choose_among(
+            &held.target,
+            &credited(held, finding),
+            &held.bounds,
+            &Rule::default(),
+            &|_| None,
+            Otherwise::PartialFix,
+        )
     }
 
     fn hidden(times: &[(Option<Selection>, f64)]) -> Choice {
@@ -228,6 +240,9 @@ mod tests {
             }
         ));
         assert!(is_open(Collective::Bcast, hidden(&[(None, 10.0), (Some(own()), 3.0)])));
+        let by_setting = |ms| hidden(&[(None, 10.0), (Some(setting()), ms)]);
+        assert!(!is_open(Collective::Bcast, by_setting(3.0)));
+        assert!(is_open(Collective::Bcast, by_setting(4.4)), "a partial fix");
         // The default holds after all.
         assert!(!is_open(Collective::Bcast, hidden(&[(None, 3.0)])));
     }
@@ -248,6 +263,31 @@ mod tests {
                 .proof
                 .is_some_and(|proof| proof.contains("handed to `tuned`: proven"))
         );
+    }
+
+    #[test]
+    fn a_partial_fix_takes_the_place_of_another_one_and_of_no_fix() {
+        let acts = Finding::Acts { forced: 9, kinds: 6 };
+        let settled = |mut before: Choice, handed_on_ms| {
+            let again = held(&[(None, 10.0), (Some(handed_on()), handed_on_ms), (Some(own()), 4.5)]);
+            settle(&mut before, &components(), choice(&again, Some(&acts)), Some(&acts));
+            let chosen = before.contest.candidates.iter().filter(|one| one.chosen);
+            let chosen: Vec<String> = chosen.map(|one| one.id.clone()).collect();
+            assert_eq!(chosen, before.chosen.iter().map(Selection::id).collect::<Vec<_>>());
+            before
+        };
+        let partial = || hidden(&[(None, 10.0), (Some(own()), 4.4)]);
+        let now = settled(partial(), 4.3);
+        assert!(partial().is_partial() && now.is_partial());
+        assert_eq!(now.chosen, Some(handed_on()));
+        let why = now.unfixed_because.unwrap();
+        assert!(why.contains("handed to `tuned`: the best of 3 candidates"), "{why}");
+        let now = settled(partial(), 3.0);
+        assert!(now.fixes() && now.chosen == Some(handed_on()));
+        let now = settled(hidden(&[(None, 10.0), (Some(own()), 3.0)]), 4.3);
+        assert!(now.fixes() && now.chosen == Some(own()), "{:?}", now.chosen);
+        let now = settled(hidden(&[(None, 10.0), (Some(own()), 9.9)]), 4.3);
+        assert!(now.is_partial() && now.chosen == Some(handed_on()));
     }
 
     #[test]

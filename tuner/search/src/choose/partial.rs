@@ -59,7 +59,12 @@ mod tests {
     /// So many launches around a time.
     fn launches(microseconds: f64, number: usize) -> Sample {
         let factors = [1.0, 0.99, 1.01, 0.995, 1.005];
-        sample(&factors[..number].iter().map(|one| one * microseconds).collect::<Vec<_>>())
+        sample(
+            &factors[..number]
+                .iter()
+                .map(|one| one * microseconds)
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn measured(id: Option<&str>, medians: Sample) -> Measured {
@@ -151,7 +156,10 @@ mod tests {
         assert!(one(&[1700.0, 1710.0], &[1090.0, 1100.0]));
         assert!(!one(&[1400.0, 4000.0], &[1090.0, 1450.0]), "the launches overlap");
         // With enough launches the test and the floor decide, and no margin.
-        assert!(one(&[1500.0, 1510.0, 1505.0, 1502.0], &[1090.0, 1100.0, 1095.0, 1092.0]));
+        assert!(one(
+            &[1500.0, 1510.0, 1505.0, 1502.0],
+            &[1090.0, 1100.0, 1095.0, 1092.0]
+        ));
     }
 
     #[test]
@@ -160,7 +168,10 @@ mod tests {
         dropped.drop_partial();
         assert_eq!(dropped.chosen, None);
         let why = dropped.contest.candidates[0].not_deployed.as_ref();
-        assert_eq!(why.map(ToString::to_string).as_deref(), Some("still takes 1.09 times the bound"));
+        assert_eq!(
+            why.map(ToString::to_string).as_deref(),
+            Some("still takes 1.09 times the bound")
+        );
         let mut left_out = partial(&slow_scan(5));
         left_out.leave_out(&NotDeployed::CannotBeDeployed);
         assert!(left_out.chosen.is_none() && left_out.contest.candidates.iter().all(|one| !one.chosen));
