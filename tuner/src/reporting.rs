@@ -18,7 +18,7 @@ use kilter_tune::Tuned;
 
 mod changes;
 
-use self::changes::{all_the_same, changes, fix, gain_of, selected};
+use self::changes::{all_the_same, changes, fix, gain_of, is_partial, selected};
 
 /// The report of `check`.
 #[must_use]
@@ -58,24 +58,28 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         cell.after = after.get(&key(judged)).map(|comparison| (*comparison).clone());
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
         let still = in_force.verdict == Outcome::Violated;
-        if judged.comparison.verdict == Outcome::Violated {
+        let was = judged.comparison.verdict == Outcome::Violated;
+        if was {
             cell.fix = if still {
                 selected(tuned, judged)
             } else {
                 fix(tuned, judged)
             };
         }
-        if still {
-            let reason = reason(&reasons, judged);
-            let gain = || gain_of(tuned, judged, cell.after.as_ref()?);
-            cell.unfixed_because = Some(match &cell.fix {
-                Some(fix) => all_the_same(fix, gain(), &reason),
-                None => reason,
-            });
-        } else if judged.comparison.verdict == Outcome::Violated && in_force.verdict != Outcome::Holds {
+        let is_partial = is_partial(tuned, judged);
+        let because = if still {
+            Some(reason(&reasons, judged))
+        } else if was && in_force.verdict != Outcome::Holds {
             let reason = reasons.get(&judged.cell.name()).map(String::as_str);
-            cell.unfixed_because = Some(undecided(in_force, cell.fix.is_some(), reason));
-        }
+            Some(undecided(in_force, cell.fix.is_some() && !is_partial, reason))
+        } else {
+            None
+        };
+        let no_fix = cell.fix.as_ref().filter(|_| still || is_partial);
+        cell.unfixed_because = because.map(|reason| match no_fix {
+            Some(fix) => all_the_same(fix, gain_of(tuned, judged, cell.after.as_ref()), &reason),
+            None => reason,
+        });
         report.cells.push(cell);
     }
     // Splits are judged where the medians predict a violation, and a deployment can bring that about.

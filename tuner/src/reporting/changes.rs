@@ -23,6 +23,12 @@ pub(super) fn selected(tuned: &Tuned, judged: &JudgedCell) -> Option<Fix> {
     tuned.ledger.selected(selected_for(judged)?, &tuned.deployment)
 }
 
+/// True if the selection for a cell is a partial fix.
+pub(super) fn is_partial(tuned: &Tuned, judged: &JudgedCell) -> bool {
+    let cell = selected_for(judged);
+    tuned.ledger.partial_fixes().any(|other| Some(other) == cell)
+}
+
 /// The cell that a selection for a guideline's cell is chosen for.
 fn selected_for(judged: &JudgedCell) -> Option<change::Cell> {
     let left = &judged.cell.left;
@@ -34,6 +40,7 @@ fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
 
+/// All deployed changes, each with the violated cells that it is for.
 pub(super) fn changes(
     tuned: &Tuned,
     described: &library::Library,
@@ -116,9 +123,9 @@ pub(super) fn all_the_same(fix: &Fix, gain: Option<f64>, reason: &str) -> String
 }
 
 /// Time of a cell's left side with what is deployed over that of the untouched library in the same minutes; `None` where no launch has both.
-pub(super) fn gain_of(tuned: &Tuned, judged: &JudgedCell, after: &Comparison) -> Option<f64> {
+pub(super) fn gain_of(tuned: &Tuned, judged: &JudgedCell, after: Option<&Comparison>) -> Option<f64> {
     let untouched = Sample::new(tuned.untouched.get(&judged.cell.left)?.clone()).ok()?;
-    Some(after.seconds / untouched.median())
+    Some(after?.seconds / untouched.median())
 }
 
 #[cfg(test)]
