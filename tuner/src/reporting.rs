@@ -71,7 +71,8 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
             Some(reason(&reasons, judged))
         } else if was && in_force.verdict != Outcome::Holds {
             let reason = reasons.get(&judged.cell.name()).map(String::as_str);
-            Some(undecided(in_force, cell.fix.is_some() && !is_partial, reason))
+            let reason = reason.filter(|_| is_partial || cell.fix.is_none());
+            Some(undecided(in_force, cell.fix.is_some(), reason))
         } else {
             None
         };
@@ -129,7 +130,7 @@ fn reason(reasons: &BTreeMap<String, String>, judged: &JudgedCell) -> String {
     })
 }
 
-/// Says that the proof of a cell that was violated decides nothing, and why nothing is deployed for it where this is so.
+/// Says that the proof of a cell that was violated decides nothing, and why nothing fixes it where this is so.
 fn undecided(proof: &Comparison, has_fix: bool, reason: Option<&str>) -> String {
     let launches = format::count(proof.left_medians.len(), "launch");
     let text = format!(
@@ -137,8 +138,8 @@ fn undecided(proof: &Comparison, has_fix: bool, reason: Option<&str>) -> String 
         proof.ratio
     );
     match reason {
-        _ if has_fix => text,
         Some(reason) => format!("{reason}; {text}"),
+        None if has_fix => text,
         None => format!("nothing that is deployed is for it; {text}"),
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// Reduce of 4 KiB takes 3.8 times its bound, unless `x` is 1. Algorithm 2 takes 0.3 of that, and 1.15 times the bound; from the deployed file it takes `in_files`
 /// of that.
-fn faster_by_an_algorithm(in_files: f64) -> ScriptedLibrary {
+pub(super) fn faster_by_an_algorithm(in_files: f64) -> ScriptedLibrary {
     let by_file = |call: &Call<'_>| !call.settings.value("coll_tuned_dynamic_rules_filename").is_empty();
     slow_reduce(|call| call.is("x", "1")).cost("reduce", move |call, seconds| {
         let factor = match call.algorithm {
@@ -17,7 +17,7 @@ fn faster_by_an_algorithm(in_files: f64) -> ScriptedLibrary {
     })
 }
 
-const CELL: &str = "--guidelines GL8 --sizes 4096 --only parameters";
+pub(super) const CELL: &str = "--guidelines GL8 --sizes 4096 --only parameters";
 
 const DEPLOYED: &str = "MPI_Reduce at 4 KiB=reduce_algorithm=2";
 
