@@ -128,11 +128,11 @@ pub struct DeployedChange {
     pub file: String,
     /// The violated cells that it is deployed for, in words.
     pub why: String,
-    /// Time before over time after on these cells (geometric mean); above 1 is faster.
+    /// Time before over time after on the cells that it is deployed for (geometric mean); above 1 is faster.
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub gain: f64,
-    /// These cells, as `GL8 reduce 4096`. Some may be violated still, where it is a partial fix.
+    /// The violated cells that it is deployed for, as `GL8 reduce 4096`. Those of a partial fix are violated still.
     pub cells: Vec<String>,
 }
 

