@@ -11,7 +11,7 @@ use kilter_stats::verdict::{self, Rule};
 use crate::reasons::{Final, Finalist};
 use crate::target::Target;
 
-mod partial;
+pub mod partial;
 
 /// A candidate with its launch medians in seconds.
 #[derive(Debug, Clone)]

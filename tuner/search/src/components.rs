@@ -240,7 +240,10 @@ mod tests {
             }
         ));
         assert!(is_open(Collective::Bcast, hidden(&[(None, 10.0), (Some(own()), 3.0)])));
-        let by_setting = |ms| hidden(&[(None, 10.0), (Some(setting()), ms)]);
+        let by_setting = |ms| Choice {
+            chosen: Some(setting()),
+            ..hidden(&[(None, 10.0), (Some(own()), ms)])
+        };
         assert!(!is_open(Collective::Bcast, by_setting(3.0)));
         assert!(is_open(Collective::Bcast, by_setting(4.4)), "a partial fix");
         // The default holds after all.
@@ -292,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_messages_do_not_prove_is_not_credited() {
-        let unfixed = [(None, 10.0), (Some(own()), 9.0)];
+        let unfixed = [(None, 10.0), (Some(own()), 9.9)];
         let again = held(&[(None, 10.0), (Some(handed_on()), 3.0)]);
         for finding in [
             Finding::NoEffect { forced: 9 },

@@ -58,7 +58,8 @@ pub struct Evidence {
 }
 
 impl Findings {
-    /// The findings of contests; a partial fix is a proposal that fixes nothing. `needed` tells which settings in force a selection needs that was not chosen under a gate of its own.
+    /// The findings of contests; a partial fix is a proposal that fixes nothing. `needed` tells which settings in force a selection needs that was
+    /// not chosen under a gate of its own.
     #[must_use]
     pub fn of_choices(
         choices: Vec<(Target, Choice)>,

@@ -3,8 +3,9 @@
 //! in turn with launches without it. Gate and selection are chosen together.
 //!
 //! A gate touches every call of the collectives it belongs to, and so it is tried only for cells that nothing else fixes, and for contests
-//! that were asked for. For the same reason it is opened for a fix alone, and not for a partial one, whose place the pair takes. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
-//! mends nothing), and to be faster than the library without it, significantly. With ranks that arrive apart it must not be slower than that.
+//! that were asked for. For the same reason it is opened for a fix alone, and not for a partial one, whose place the pair takes. The pair has to meet
+//! the bounds as they are with the gate and as they are without it (a bound that became slower mends nothing), and to be faster than the library
+//! without it, significantly. With ranks that arrive apart it must not be slower than that.
 
 use std::collections::BTreeSet;
 

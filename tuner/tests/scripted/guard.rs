@@ -205,7 +205,12 @@ fn a_partial_fix_is_looked_after_by_its_messages_and_not_by_its_guideline() {
     tune_at(&watch.site(library()), partial::CELL);
     let first = watch.night(library(), told(), "--mca reduce_algorithm=2");
     assert_eq!(first.deployed[0].state(), State::Acts, "{}", told_of(&first));
-    assert_eq!((first.deployed.len(), first.guidelines.len()), (1, 0), "{}", told_of(&first));
+    assert_eq!(
+        (first.deployed.len(), first.guidelines.len()),
+        (1, 0),
+        "{}",
+        told_of(&first)
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Reduce of 4 KiB takes 3.8 times its bound, unless `x` is 1. Algorithm 2 takes 0.3 of that, and 1.15 times the bound; from the deployed file it takes `in_files`
-/// of that.
+/// Reduce of 4 KiB takes 3.8 times its bound, unless `x` is 1. Algorithm 2 takes 0.3 of the default's time and 1.15 times the bound; from the
+/// deployed file it takes `in_files` of the default's time.
 pub(super) fn faster_by_an_algorithm(in_files: f64) -> ScriptedLibrary {
     let by_file = |call: &Call<'_>| !call.settings.value("coll_tuned_dynamic_rules_filename").is_empty();
     slow_reduce(|call| call.is("x", "1")).cost("reduce", move |call, seconds| {
@@ -30,7 +30,10 @@ fn what_is_much_faster_is_deployed_and_the_cell_is_said_to_be_unfixed() {
     assert_eq!(slow.fix.as_ref().map(|fix| fix.id.as_str()), Some("reduce_algorithm=2"));
     let reason = unfixed(&run, SLOW);
     let named = "`reduce_algorithm=2` is deployed and takes 0.30 of the library's time; the best of 4 candidates, reduce_algorithm=2, still takes 1.1";
-    assert!(reason.starts_with(named) && reason.ends_with(" times the bound"), "{reason}");
+    assert!(
+        reason.starts_with(named) && reason.ends_with(" times the bound"),
+        "{reason}"
+    );
     let change = &run.report.changes[0];
     assert!((3.2..3.5).contains(&change.gain), "{}", change.gain);
     assert!(change.why.contains("times its bound, and is 1.1"), "{}", change.why);
@@ -95,8 +98,8 @@ fn what_gains_nothing_in_the_proof_is_taken_back_and_the_reason_says_so() {
     }
 }
 
-/// Microseconds, so that Reduce of 1 KiB, which nothing makes faster, takes less than that of 4 KiB only as long as nothing is deployed. Each takes so many
-/// times as long.
+/// Reduce of 1 KiB, which nothing makes faster, takes less than that of 4 KiB only as long as nothing is deployed. Times are these microseconds,
+/// `slower` times over.
 fn with_a_smaller_size_behind_it(slower: f64) -> ScriptedLibrary {
     ScriptedLibrary::new()
         .cost("allreduce", move |call, _| {

@@ -6,8 +6,8 @@ use kilter_search::verification::Medians;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
-/// The cells whose call is no faster under the deployment than in the untouched library by more than the rule's floor, each with a note of its time. `deployed`
-/// and `untouched` are medians of launches in turn; what was not measured there is not among them.
+/// The cells whose call is no faster under the deployment than in the untouched library by more than the rule's floor, each with a note of its
+/// time. `deployed` and `untouched` are medians of launches in turn; what was not measured there is not among them.
 pub(super) fn gainless(
     partial_fixes: impl Iterator<Item = Cell>,
     (deployed, untouched): (&Medians, &Medians),
