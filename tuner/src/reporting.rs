@@ -4,15 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use kilter_emit::Emitted;
 use kilter_model::config::guideline::Kind;
-use kilter_model::config::library;
-use kilter_model::deployment::Assignment;
 use kilter_model::options::Options;
 use kilter_model::plan::{Plan, Subject};
-use kilter_model::report::{
-    BudgetPart, Cell, DeployedChange, Fix, FixKind, Library, Provenance, Report, SCHEMA, Setting,
-};
+use kilter_model::report::{BudgetPart, Cell, Library, Provenance, Report, SCHEMA, Setting};
 use kilter_render::format;
 use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
@@ -20,6 +15,10 @@ use kilter_search::savings;
 use kilter_search::verification::{JudgedCell, Verification};
 use kilter_stats::verdict::{Comparison, Outcome};
 use kilter_tune::Tuned;
+
+mod changes;
+
+use self::changes::{all_the_same, changes, fix, gain_of, is_partial, selected};
 
 /// The report of `check`.
 #[must_use]
@@ -59,15 +58,29 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         cell.after = after.get(&key(judged)).map(|comparison| (*comparison).clone());
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
         let still = in_force.verdict == Outcome::Violated;
-        if judged.comparison.verdict == Outcome::Violated && !still {
-            cell.fix = fix(tuned, judged);
+        let was = judged.comparison.verdict == Outcome::Violated;
+        if was {
+            cell.fix = if still {
+                selected(tuned, judged)
+            } else {
+                fix(tuned, judged)
+            };
         }
-        if still {
-            cell.unfixed_because = Some(reason(&reasons, judged));
-        } else if judged.comparison.verdict == Outcome::Violated && in_force.verdict != Outcome::Holds {
+        let is_partial = is_partial(tuned, judged);
+        let because = if still {
+            Some(reason(&reasons, judged))
+        } else if was && in_force.verdict != Outcome::Holds {
             let reason = reasons.get(&judged.cell.name()).map(String::as_str);
-            cell.unfixed_because = Some(undecided(in_force, cell.fix.is_some(), reason));
-        }
+            let reason = reason.filter(|_| is_partial || cell.fix.is_none());
+            Some(undecided(in_force, cell.fix.is_some(), reason))
+        } else {
+            None
+        };
+        let no_fix = cell.fix.as_ref().filter(|_| still || is_partial);
+        cell.unfixed_because = because.map(|reason| match no_fix {
+            Some(fix) => all_the_same(fix, gain_of(tuned, judged, cell.after.as_ref()), &reason),
+            None => reason,
+        });
         report.cells.push(cell);
     }
     // Splits are judged where the medians predict a violation, and a deployment can bring that about.
@@ -117,7 +130,7 @@ fn reason(reasons: &BTreeMap<String, String>, judged: &JudgedCell) -> String {
     })
 }
 
-/// Says that the proof of a cell that was violated decides nothing, and why nothing is deployed for it where this is so.
+/// Says that the proof of a cell that was violated decides nothing, and why nothing fixes it where this is so.
 fn undecided(proof: &Comparison, has_fix: bool, reason: Option<&str>) -> String {
     let launches = format::count(proof.left_medians.len(), "launch");
     let text = format!(
@@ -125,8 +138,8 @@ fn undecided(proof: &Comparison, has_fix: bool, reason: Option<&str>) -> String 
         proof.ratio
     );
     match reason {
-        _ if has_fix => text,
         Some(reason) => format!("{reason}; {text}"),
+        None if has_fix => text,
         None => format!("nothing that is deployed is for it; {text}"),
     }
 }
@@ -279,83 +292,6 @@ fn cell(ranks: usize, judged: &JudgedCell) -> Cell {
     }
 }
 
-/// Fix of a cell, by the decisions.
-fn fix(tuned: &Tuned, judged: &JudgedCell) -> Option<Fix> {
-    let left = &judged.cell.left;
-    let cell = left.collective().map(|collective| (collective, left.bytes));
-    tuned.ledger.fix(cell, &judged.cell.target(), &tuned.deployment)
-}
-
-/// True if a setting of whole launches is part of a cell's fix.
-fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
-    fix.settings.contains(&Setting::from(assignment))
-}
-
-fn changes(tuned: &Tuned, described: &library::Library, emitted: &Emitted, cells: &[Cell]) -> Vec<DeployedChange> {
-    let mut changes = Vec::new();
-    for assignment in &tuned.deployment.assignments {
-        let answered: Vec<&Cell> = cells
-            .iter()
-            .filter(|cell| cell.fix.as_ref().is_some_and(|fix| is_part_of(assignment, fix)))
-            .collect();
-        changes.push(DeployedChange {
-            kind: FixKind::Parameter,
-            name: assignment.name.clone(),
-            value: assignment.value.clone(),
-            file: emitted.carrier(&assignment.name).to_owned(),
-            why: why(&answered),
-            gain: gain(&answered),
-            cells: answered.iter().map(|cell| name(cell)).collect(),
-        });
-    }
-    for ((collective, bytes), selection) in &tuned.deployment.selections {
-        let answered: Vec<&Cell> = cells
-            .iter()
-            .filter(|cell| cell.function == collective.name() && cell.measured_bytes == *bytes && cell.fix.is_some())
-            .collect();
-        changes.push(DeployedChange {
-            kind: selection.kind(),
-            name: format!("{} at {}", collective.mpi_name(), format::bytes(*bytes)),
-            value: selection.id(),
-            file: emitted.carriers_of(described, *collective, selection),
-            why: why(&answered),
-            gain: gain(&answered),
-            cells: answered.iter().map(|cell| name(cell)).collect(),
-        });
-    }
-    changes
-}
-
-fn name(cell: &Cell) -> String {
-    format!("{} {} {}", cell.guideline, cell.function, cell.measured_bytes)
-}
-
-fn why(answered: &[&Cell]) -> String {
-    let worst = answered.iter().max_by(|a, b| a.before.ratio.total_cmp(&b.before.ratio));
-    match worst {
-        Some(cell) => format!(
-            "{} violated cell(s); worst: {} was {:.2} times its bound",
-            answered.len(),
-            name(cell),
-            cell.before.ratio
-        ),
-        None => "its cell was violated in a later round, after the first changes".to_owned(),
-    }
-}
-
-/// Geometric mean of time before over time after; 1 where nothing is answered.
-fn gain(answered: &[&Cell]) -> f64 {
-    let logs: Vec<f64> = answered
-        .iter()
-        .filter_map(|cell| Some((cell.before.seconds / cell.after.as_ref()?.seconds).ln()))
-        .collect();
-    if logs.is_empty() {
-        1.0
-    } else {
-        (logs.iter().sum::<f64>() / logs.len() as f64).exp()
-    }
-}
-
 /// Writes a file of the output directory.
 pub fn write(options: &Options, name: &str, text: &str) -> anyhow::Result<()> {
     let path = options.out.join(name);
@@ -372,25 +308,6 @@ mod tests {
         for shorter in [0.0, 0.1, 1.0, 1.04] {
             assert_eq!(longer(shorter), "");
         }
-    }
-
-    #[test]
-    fn a_value_that_begins_like_another_is_another() {
-        let assignment = |name: &str, value: &str| Assignment {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            environment: false,
-        };
-        let fix = Fix {
-            kind: FixKind::Parameter,
-            settings: vec![
-                Setting::from(&assignment("x", "16")),
-                Setting::from(&assignment("max_x", "1")),
-            ],
-            id: "x=16 max_x=1".to_owned(),
-        };
-        assert!(is_part_of(&assignment("x", "16"), &fix) && is_part_of(&assignment("max_x", "1"), &fix));
-        assert!(!is_part_of(&assignment("x", "1"), &fix));
     }
 
     #[test]

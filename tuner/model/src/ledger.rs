@@ -32,7 +32,7 @@ pub struct Proposal {
     /// The whole change.
     pub change: Change,
     /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for a change that was chosen for
-    /// overlap.
+    /// overlap, and for a selection that is a partial fix: its cell gets faster and misses its bounds still.
     pub fixes: BTreeSet<String>,
 }
 
@@ -173,6 +173,12 @@ impl Ledger {
     /// The decisions that are in the files.
     fn standing(&self) -> impl Iterator<Item = &Decision> {
         self.decisions.iter().filter(|decision| decision.stands())
+    }
+
+    /// The cells whose selection is a partial fix.
+    pub fn partial_fixes(&self) -> impl Iterator<Item = Cell> {
+        let without_fix = self.standing().filter(|decision| decision.fixes.is_empty());
+        without_fix.filter_map(|decision| decision.change.cell())
     }
 
     /// Settings of whole launches that the selection of each cell needs.

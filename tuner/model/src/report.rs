@@ -105,9 +105,9 @@ pub struct Cell {
     pub before: Comparison,
     /// Verdict with the deployed settings; absent for `check`.
     pub after: Option<Comparison>,
-    /// The fix.
+    /// The fix; a partial one where the cell is violated still.
     pub fix: Option<Fix>,
-    /// Reason why a violated cell has no fix.
+    /// Reason why a violated cell is not fixed; what is deployed for it all the same comes first.
     pub unfixed_because: Option<String>,
     /// Remark on the verdict, such as why it is unstable.
     #[serde(default)]
@@ -126,13 +126,13 @@ pub struct DeployedChange {
     pub value: String,
     /// File in the `emit` directory that carries it.
     pub file: String,
-    /// The violated cells that it fixes, in words.
+    /// The violated cells that it is deployed for, in words.
     pub why: String,
-    /// Time before over time after on the cells that it fixes (geometric mean); above 1 is faster.
+    /// Time before over time after on the cells that it is deployed for (geometric mean); above 1 is faster.
     #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
     #[schemars(with = "Option<f64>")]
     pub gain: f64,
-    /// The cells that it fixes, as `GL8 reduce 4096`.
+    /// The violated cells that it is deployed for, as `GL8 reduce 4096`. Those of a partial fix are violated still.
     pub cells: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Choice of the candidate to deploy: the simplest among those that fix the cell and are as fast as the fastest of them. Pure.
+//! Choice of the candidate to deploy: the simplest among those that fix the cell and are as fast as the fastest of them. Where none fixes it, a
+//! [partial fix](partial) may take their place. Pure.
 
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Selection};
@@ -9,6 +10,8 @@ use kilter_stats::verdict::{self, Rule};
 
 use crate::reasons::{Final, Finalist};
 use crate::target::Target;
+
+pub mod partial;
 
 /// A candidate with its launch medians in seconds.
 #[derive(Debug, Clone)]
@@ -22,11 +25,11 @@ pub struct Measured {
 /// The outcome of a contest.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// The selection to deploy; `None` leaves the cell alone.
+    /// The selection to deploy, a fix or a [partial fix](partial); `None` leaves the cell alone.
     pub chosen: Option<Selection>,
     /// Settings of whole launches that it was found under, and is not deployed without.
     pub needs: Vec<Assignment>,
-    /// Why nothing is deployed, where the cell has bounds and none is met.
+    /// Why nothing fixes the cell, where it has bounds and none is met; a partial fix may be deployed all the same.
     pub unfixed_because: Option<String>,
     /// Something else decides which algorithm runs, so that none of the library's was credited.
     pub hidden: bool,
@@ -34,15 +37,61 @@ pub struct Choice {
     pub contest: Contest,
 }
 
+/// The choice where no candidate fixes the cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Otherwise {
+    /// None: the cell is left alone.
+    Nothing,
+    /// A [partial fix](partial), where there is one.
+    PartialFix,
+}
+
 impl Choice {
+    /// True if the chosen candidate meets the bounds.
+    #[must_use]
+    pub fn fixes(&self) -> bool {
+        self.chosen.is_some() && self.unfixed_because.is_none()
+    }
+
+    /// True if the chosen candidate is a [partial fix](partial): the cell gets faster and stays unfixed.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.chosen.is_some() && self.unfixed_because.is_some()
+    }
+
+    /// True if the cell is not fixed and nothing is to be deployed for it.
+    #[must_use]
+    pub fn finds_nothing(&self) -> bool {
+        self.chosen.is_none() && self.unfixed_because.is_some()
+    }
+
     /// Leaves the chosen candidate out for this reason, and nothing takes its place.
     pub fn leave_out(&mut self, why: &NotDeployed) {
-        let Some(chosen) = self.chosen.take() else { return };
+        let Some(chosen) = &self.chosen else { return };
+        let left_out = format!("`{}` {why}", chosen.id());
+        self.unfixed_because = Some(match self.unfixed_because.take() {
+            Some(reason) => format!("{reason}; {left_out}"),
+            None => left_out,
+        });
+        self.clear(&|_| why.clone());
+    }
+
+    /// Drops a partial fix, since something fixes the cell. A fix stays.
+    pub fn drop_partial(&mut self) {
+        if self.is_partial() {
+            self.clear(&|one| NotDeployed::MissesBound {
+                ratio: one.ratio_to_bound,
+            });
+        }
+    }
+
+    /// Chooses nothing, and says so of the contestant that was chosen.
+    fn clear(&mut self, why: &dyn Fn(&Contestant) -> NotDeployed) {
+        self.chosen = None;
         self.needs.clear();
-        self.unfixed_because = Some(format!("`{}` {why}", chosen.id()));
         for one in self.contest.candidates.iter_mut().filter(|one| one.chosen) {
             one.chosen = false;
-            one.not_deployed = Some(why.clone());
+            one.not_deployed = Some(why(one));
         }
     }
 
@@ -51,25 +100,18 @@ impl Choice {
     pub fn give_way(&mut self, floor: f64) {
         let mut candidates = self.contest.candidates.iter();
         let gains_nothing = |one: &&Contestant| one.chosen && one.ratio_to_default > 1.0 - floor;
-        let Some(left_out) = candidates.find(gains_nothing).map(|one| one.id.clone()) else {
+        if candidates.find(gains_nothing).is_none() {
             return;
+        }
+        let no_better = |one: &Contestant| NotDeployed::NoBetterThanDefault {
+            ratio: one.ratio_to_default,
         };
+        self.clear(&no_better);
         for one in &mut self.contest.candidates {
-            let is_beside = match &one.not_deployed {
-                Some(NotDeployed::SimplerChosen { chosen } | NotDeployed::FasterChosen { chosen }) => {
-                    *chosen == left_out
-                }
-                _ => one.chosen,
-            };
-            if is_beside {
-                one.chosen = false;
-                one.not_deployed = Some(NotDeployed::NoBetterThanDefault {
-                    ratio: one.ratio_to_default,
-                });
+            if let Some(NotDeployed::SimplerChosen { .. } | NotDeployed::FasterChosen { .. }) = one.not_deployed {
+                one.not_deployed = Some(no_better(one));
             }
         }
-        self.chosen = None;
-        self.needs.clear();
     }
 
     /// False for a default that holds after all, which needs no fix; without bounds, a contest was asked for.
@@ -79,17 +121,18 @@ impl Choice {
     }
 }
 
-/// Chooses. `bounds` are the launch medians of the right sides of the target, in the same launches.
+/// Chooses a fix. `bounds` are the launch medians of the right sides of the target, in the same launches.
 ///
 /// A candidate fixes the target when its median is within the rule's floor of every bound. Among the fixing candidates those
 /// statistically as good as the fastest compete by simplicity: default, then parameters (fewer first), then mock-ups, then
 /// Kilter's algorithms, then a plugin's; ties go to the faster one.
 #[must_use]
 pub fn choose(target: &Target, candidates: &[Measured], bounds: &[Sample], rule: &Rule) -> Choice {
-    choose_among(target, candidates, bounds, rule, &|_| None)
+    choose_among(target, candidates, bounds, rule, &|_| None, Otherwise::Nothing)
 }
 
-/// [`choose`] among the candidates without an objection; the others are measured for comparison.
+/// [`choose`] among the candidates without an objection; the others are measured for comparison. Where none of them is a fix, `otherwise` says
+/// what is chosen.
 #[must_use]
 pub fn choose_among(
     target: &Target,
@@ -97,17 +140,18 @@ pub fn choose_among(
     bounds: &[Sample],
     rule: &Rule,
     objection: &dyn Fn(&Selection) -> Option<NotDeployed>,
+    otherwise: Otherwise,
 ) -> Choice {
     let against = |candidate: &Measured| candidate.selection.as_ref().and_then(objection);
     let tightest = bounds.iter().map(Sample::median).min_by(f64::total_cmp);
     let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
     let fixes = |candidate: &Measured| tightest.is_none_or(|bound| candidate.medians.median() <= floor(bound));
-    let fixing: Vec<&Measured> = candidates.iter().filter(|c| fixes(c) && against(c).is_none()).collect();
-    let chosen = simplest_of_best(fixing, rule);
+    let admitted: Vec<&Measured> = candidates.iter().filter(|c| against(c).is_none()).collect();
+    let fix = simplest_of_best(admitted.iter().copied().filter(|c| fixes(c)), rule);
     let fastest = candidates
         .iter()
         .min_by(|a, b| a.medians.median().total_cmp(&b.medians.median()));
-    let unfixed_because = match (chosen, tightest, fastest) {
+    let unfixed_because = match (fix, tightest, fastest) {
         (None, Some(_), Some(fastest)) if fixes(fastest) => Some(format!(
             "`{}` would fix it, but {}",
             id(fastest),
@@ -129,7 +173,11 @@ pub fn choose_among(
         .map(|c| c.medians.median());
     let all: Vec<Sample> = candidates.iter().map(|candidate| candidate.medians.clone()).collect();
     let among_best = verdict::equivalent_to_best(&all, rule);
-    let deployed = chosen.filter(|_| tightest.is_some());
+    let partial = || match otherwise {
+        Otherwise::PartialFix => partial::best(&admitted, rule),
+        Otherwise::Nothing => None,
+    };
+    let deployed = fix.or_else(partial).filter(|_| tightest.is_some());
     let of_chosen = deployed.map(|chosen| (id(chosen), chosen.medians.median()));
     let held = Final {
         default,
@@ -317,9 +365,10 @@ mod tests {
         let choice = decide(&[measured(None, 21618.0), measured(settings(1), 14564.0)], Some(9919.0));
         assert_eq!(choice.chosen, None);
         assert_eq!(
-            choice.unfixed_because.unwrap(),
-            "the best of 2 candidates, s0=1, still takes 1.47 times the bound"
+            choice.unfixed_because.as_deref(),
+            Some("the best of 2 candidates, s0=1, still takes 1.47 times the bound")
         );
+        assert!(choice.finds_nothing() && !choice.fixes() && !choice.is_partial());
     }
 
     #[test]
@@ -344,7 +393,14 @@ mod tests {
         let target = Target::unbounded(Collective::Scan, 262_144);
         let choose = |candidates: &[Measured]| {
             let bounds = [measured(None, 9919.0).medians];
-            choose_among(&target, candidates, &bounds, &Rule::default(), &objection)
+            choose_among(
+                &target,
+                candidates,
+                &bounds,
+                &Rule::default(),
+                &objection,
+                Otherwise::PartialFix,
+            )
         };
         let both = [
             measured(None, 21618.0),

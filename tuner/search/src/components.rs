@@ -3,13 +3,13 @@
 //!
 //! If messages have shown that none of the library's algorithms is asked for, their contest is held again, each with the setting that hands the
 //! collective on. What a first contest chose of Kilter's own competes with them, so that parameters win among equals. The library's algorithms
-//! are credited only if their messages now differ.
+//! are credited only if their messages now differ. A partial fix that is found there takes the place of another one, and of no fix.
 
 use kilter_model::config::library::Components;
 use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::report::FixKind;
 
-use crate::choose::{Choice, Measured};
+use crate::choose::{Choice, Measured, Otherwise};
 use crate::context::Context;
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
@@ -76,7 +76,13 @@ pub fn search(
         };
         let finding = findings.get(&target.name());
         let candidates = credited(held, finding);
-        let judged = contests.choose_proven(target, candidates, (&held.bounds, &held.apart), &rule)?;
+        let judged = contests.choose_proven(
+            target,
+            candidates,
+            (&held.bounds, &held.apart),
+            &rule,
+            Otherwise::PartialFix,
+        )?;
         settle(choice, components, judged, finding);
     }
     Ok(())
@@ -87,11 +93,9 @@ fn is_open(components: &Components, (target, choice): &(Target, Choice)) -> bool
     let switch = target
         .collective()
         .and_then(|collective| components.switching(collective));
-    let has_setting = choice
-        .chosen
-        .as_ref()
-        .is_some_and(|one| one.kind() == FixKind::Parameter);
-    choice.hidden && switch.is_some() && !has_setting && choice.is_wanted(target)
+    let chosen = choice.chosen.as_ref();
+    let by_setting = choice.fixes() && chosen.is_some_and(|one| one.kind() == FixKind::Parameter);
+    choice.hidden && switch.is_some() && !by_setting && choice.is_wanted(target)
 }
 
 /// The candidates that count: the library's algorithms only if messages prove that they act.
@@ -103,7 +107,10 @@ fn credited(held: &Held, finding: Option<&Finding>) -> Vec<Measured> {
 }
 
 /// Enters a contest into the choice that was made before it.
-fn settle(choice: &mut Choice, components: &Components, judged: Choice, finding: Option<&Finding>) {
+fn settle(choice: &mut Choice, components: &Components, mut judged: Choice, finding: Option<&Finding>) {
+    if choice.fixes() {
+        judged.drop_partial();
+    }
     let to = &components.of_algorithms;
     if let Some(finding) = finding {
         let proof = choice.contest.proof.get_or_insert_default();
@@ -111,13 +118,19 @@ fn settle(choice: &mut Choice, components: &Components, judged: Choice, finding:
         *proof += &format!("{separator}handed to `{to}`: {}", finding.text());
     }
     match (&judged.chosen, &judged.unfixed_because) {
-        (Some(_), _) => {
+        (Some(_), None) => {
+            choice.drop_partial();
             for one in &mut choice.contest.candidates {
                 one.chosen = false;
             }
             choice.unfixed_because = None;
         }
-        (None, Some(why)) => add_reason(choice, components, why),
+        (chosen, Some(why)) => {
+            if chosen.is_some() {
+                choice.drop_partial();
+            }
+            add_reason(choice, components, why);
+        }
         // The default holds in these launches, and what was chosen before stands.
         (None, None) => {}
     }
@@ -152,7 +165,7 @@ mod tests {
     use kilter_stats::verdict::Rule;
 
     use super::*;
-    use crate::choose::choose;
+    use crate::choose::choose_among;
 
     fn components() -> Components {
         find_for("mpirun (Open MPI) 5.0.11").unwrap().components.unwrap()
@@ -174,6 +187,11 @@ mod tests {
         Selection::Settings(components().through(Collective::Bcast, vec![algorithm]).unwrap())
     }
 
+    /// A setting that is no algorithm.
+    fn setting() -> Selection {
+        Selection::Settings(vec![("coll_tuned_bcast_segment".to_owned(), "1".to_owned())])
+    }
+
     /// The contest of these times in milliseconds; the bound is 4 ms.
     fn held(times: &[(Option<Selection>, f64)]) -> Held {
         let launches =
@@ -191,7 +209,14 @@ mod tests {
     }
 
     fn choice(held: &Held, finding: Option<&Finding>) -> Choice {
-        choose(&held.target, &credited(held, finding), &held.bounds, &Rule::default())
+        choose_among(
+            &held.target,
+            &credited(held, finding),
+            &held.bounds,
+            &Rule::default(),
+            &|_| None,
+            Otherwise::PartialFix,
+        )
     }
 
     fn hidden(times: &[(Option<Selection>, f64)]) -> Choice {
@@ -215,6 +240,12 @@ mod tests {
             }
         ));
         assert!(is_open(Collective::Bcast, hidden(&[(None, 10.0), (Some(own()), 3.0)])));
+        let by_setting = |ms| Choice {
+            chosen: Some(setting()),
+            ..hidden(&[(None, 10.0), (Some(own()), ms)])
+        };
+        assert!(!is_open(Collective::Bcast, by_setting(3.0)));
+        assert!(is_open(Collective::Bcast, by_setting(4.4)), "a partial fix");
         // The default holds after all.
         assert!(!is_open(Collective::Bcast, hidden(&[(None, 3.0)])));
     }
@@ -238,8 +269,33 @@ mod tests {
     }
 
     #[test]
+    fn a_partial_fix_takes_the_place_of_another_one_and_of_no_fix() {
+        let acts = Finding::Acts { forced: 9, kinds: 6 };
+        let settled = |mut before: Choice, handed_on_ms| {
+            let again = held(&[(None, 10.0), (Some(handed_on()), handed_on_ms), (Some(own()), 4.5)]);
+            settle(&mut before, &components(), choice(&again, Some(&acts)), Some(&acts));
+            let chosen = before.contest.candidates.iter().filter(|one| one.chosen);
+            let chosen: Vec<String> = chosen.map(|one| one.id.clone()).collect();
+            assert_eq!(chosen, before.chosen.iter().map(Selection::id).collect::<Vec<_>>());
+            before
+        };
+        let partial = || hidden(&[(None, 10.0), (Some(own()), 4.4)]);
+        let now = settled(partial(), 4.3);
+        assert!(partial().is_partial() && now.is_partial());
+        assert_eq!(now.chosen, Some(handed_on()));
+        let why = now.unfixed_because.unwrap();
+        assert!(why.contains("handed to `tuned`: the best of 3 candidates"), "{why}");
+        let now = settled(partial(), 3.0);
+        assert!(now.fixes() && now.chosen == Some(handed_on()));
+        let now = settled(hidden(&[(None, 10.0), (Some(own()), 3.0)]), 4.3);
+        assert!(now.fixes() && now.chosen == Some(own()), "{:?}", now.chosen);
+        let now = settled(hidden(&[(None, 10.0), (Some(own()), 9.9)]), 4.3);
+        assert!(now.is_partial() && now.chosen == Some(handed_on()));
+    }
+
+    #[test]
     fn what_messages_do_not_prove_is_not_credited() {
-        let unfixed = [(None, 10.0), (Some(own()), 9.0)];
+        let unfixed = [(None, 10.0), (Some(own()), 9.9)];
         let again = held(&[(None, 10.0), (Some(handed_on()), 3.0)]);
         for finding in [
             Finding::NoEffect { forced: 9 },

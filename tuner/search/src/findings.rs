@@ -58,7 +58,8 @@ pub struct Evidence {
 }
 
 impl Findings {
-    /// The findings of contests. `needed` tells which settings in force a selection needs that was not chosen under a gate of its own.
+    /// The findings of contests; a partial fix is a proposal that fixes nothing. `needed` tells which settings in force a selection needs that was
+    /// not chosen under a gate of its own.
     #[must_use]
     pub fn of_choices(
         choices: Vec<(Target, Choice)>,
@@ -73,12 +74,13 @@ impl Findings {
                 } else {
                     choice.needs
                 };
+                let fixes = choice.unfixed_because.is_none().then(|| name.clone());
                 findings.proposals.push(Proposal {
                     change: Change {
                         settings,
                         ..Change::of_cell(cell, selection)
                     },
-                    fixes: BTreeSet::from([name.clone()]),
+                    fixes: fixes.into_iter().collect(),
                 });
             }
             if choice.chosen.is_none() && choice.unfixed_because.is_none() && !target.bounds.is_empty() {
@@ -108,6 +110,20 @@ impl Findings {
             own.refused = own.refused.take().or(more.refused);
         }
         self
+    }
+
+    /// True if a confirmed change fixes the target.
+    #[must_use]
+    pub fn fixes(&self, target: &Target) -> bool {
+        let name = target.name();
+        self.proposals.iter().any(|one| one.fixes.contains(&name))
+    }
+
+    /// Drops the partial fixes of targets that a confirmed change fixes wholly.
+    pub fn drop_partial(&self, choices: &mut [(Target, Choice)]) {
+        for (_, choice) in choices.iter_mut().filter(|(target, _)| self.fixes(target)) {
+            choice.drop_partial();
+        }
     }
 
     /// Says of a change of whole launches why it is not deployed.

@@ -3,8 +3,9 @@
 //! in turn with launches without it. Gate and selection are chosen together.
 //!
 //! A gate touches every call of the collectives it belongs to, and so it is tried only for cells that nothing else fixes, and for contests
-//! that were asked for. The pair has to meet the bounds as they are with the gate and as they are without it (a bound that became slower
-//! mends nothing), and to be faster than the library without it, significantly. With ranks that arrive apart it must not be slower than that.
+//! that were asked for. For the same reason it is opened for a fix alone, and not for a partial one, whose place the pair takes. The pair has to meet
+//! the bounds as they are with the gate and as they are without it (a bound that became slower mends nothing), and to be faster than the library
+//! without it, significantly. With ranks that arrive apart it must not be slower than that.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use kilter_stats::verdict::Rule;
 use kilter_stats::verdict::improves;
 
 use crate::arrivals::Apart;
-use crate::choose::{Choice, Measured};
+use crate::choose::{Choice, Measured, Otherwise};
 use crate::context::{Context, Facts, Site};
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::proof::{self, Finding};
@@ -95,7 +96,7 @@ const NOT_COMPARED: &str = "the budget ended before algorithms were compared und
 /// The targets that are still looked at, of those that a gate is `wanted` for.
 fn open(choices: &[(Target, Choice)], wanted: &dyn Fn(&Target) -> bool) -> Vec<Target> {
     let is_open = |(target, choice): &&(Target, Choice)| {
-        choice.hidden && choice.chosen.is_none() && choice.is_wanted(target) && wanted(target)
+        choice.hidden && !choice.fixes() && choice.is_wanted(target) && wanted(target)
     };
     let open = choices.iter().filter(is_open);
     open.map(|(target, _)| target.clone()).collect()
@@ -205,7 +206,13 @@ fn hold(
         let finding = findings.get(&held.target.name());
         let (candidates, bounds) = field(held, of_library, finding);
         let apart = apart(held, of_library);
-        let judged = under.choose_proven(&held.target, candidates.clone(), (&bounds, &apart), &rule)?;
+        let judged = under.choose_proven(
+            &held.target,
+            candidates.clone(),
+            (&bounds, &apart),
+            &rule,
+            Otherwise::Nothing,
+        )?;
         let Some((target, choice)) = choices.iter_mut().find(|(target, _)| *target == held.target) else {
             continue;
         };
@@ -304,6 +311,9 @@ fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &
             (None, Some(why_not.to_owned()))
         }
     };
+    if chosen.is_some() {
+        choice.drop_partial();
+    }
     for mut one in judged.contest.candidates {
         one.change.settings = gate.to_vec();
         one.id = match one.kind {
@@ -325,11 +335,12 @@ fn settle(choice: &mut Choice, gate: &[Assignment], contest: Judged<'_>, rule: &
     if let Some(why_not) = why_not {
         add_reason(choice, gate, &why_not);
     }
-    if chosen.is_some() {
+    let is_chosen = chosen.is_some();
+    if is_chosen {
         choice.unfixed_because = None;
         choice.chosen = chosen;
     }
-    choice.chosen.is_some()
+    is_chosen
 }
 
 /// Adds a gate's result to the reason why a target is unfixed.

@@ -34,7 +34,7 @@ use self::job::Job;
 use self::pace::Pace;
 pub use self::screening::front;
 use crate::arrivals::{Apart, slower};
-use crate::choose::{Choice, Measured, choose_among};
+use crate::choose::{Choice, Measured, Otherwise, choose_among};
 use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
 use crate::datatypes::{self, Objection};
@@ -188,7 +188,13 @@ impl<'c, 'a> Contests<'c, 'a> {
                 let finding = findings.get(&target.name());
                 let credited = |one: &Selection| finding.is_none_or(|finding| finding.credits(one));
                 candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
-                let mut choice = self.choose_proven(&target, candidates.clone(), (&bounds, &apart), &rule)?;
+                let mut choice = self.choose_proven(
+                    &target,
+                    candidates.clone(),
+                    (&bounds, &apart),
+                    &rule,
+                    Otherwise::PartialFix,
+                )?;
                 if let Some(finding) = finding {
                     choice.hidden = matches!(finding, Finding::NoEffect { .. });
                     self.tell(&target, finding, &mut choice);
@@ -204,8 +210,16 @@ impl<'c, 'a> Contests<'c, 'a> {
             .collect()
     }
 
-    /// Says which finalists were faster than the default and are not deployed, and why; the report has those of the screening as well.
+    /// Says what a partial fix lacks, and which finalists were faster than the default and are not deployed, and why; the report has those of the
+    /// screening as well.
     fn tell_why_not(&self, target: &Target, choice: &Choice) {
+        if let (Some(chosen), Some(reason)) = (&choice.chosen, &choice.unfixed_because) {
+            self.parts.jobs.progress.note(&format!(
+                "{}: `{}` is chosen for its gain alone: {reason}",
+                target.name(),
+                chosen.id()
+            ));
+        }
         for one in &choice.contest.candidates {
             if let Some(why) = &one.not_deployed {
                 self.parts
@@ -266,7 +280,7 @@ impl<'c, 'a> Contests<'c, 'a> {
 
     /// The best candidate that is no slower than the default when the ranks arrive apart and is right on this library and machine: rows of Kilter's and
     /// of plugins in the correctness matrix, the library's algorithms on [other datatypes](datatypes). Who fails goes into quarantine, and the choice is
-    /// made again without it.
+    /// made again without it. Where none fixes the target, `otherwise` says what is chosen.
     ///
     /// # Errors
     /// A failure that the candidate does not explain.
@@ -276,6 +290,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         mut candidates: Vec<Measured>,
         (bounds, apart): (&[Sample], &[Apart]),
         rule: &Rule,
+        otherwise: Otherwise,
     ) -> anyhow::Result<Choice> {
         let is_simulated = self.parts.jobs.site.library.launcher.is_simulator();
         let slower = slower(apart, rule);
@@ -287,7 +302,7 @@ impl<'c, 'a> Contests<'c, 'a> {
         let is_put_away = |one: &Selection| self.parts.quarantine.contains(&one.id());
         loop {
             candidates.retain(|one| !one.selection.as_ref().is_some_and(is_put_away));
-            let choice = choose_among(target, &candidates, bounds, rule, &objection);
+            let choice = choose_among(target, &candidates, bounds, rule, &objection, otherwise);
             let Some(chosen) = &choice.chosen else {
                 return Ok(choice);
             };

@@ -10,6 +10,7 @@ use kilter_model::setup::Setup;
 use kilter_protocol::fault::{Fault, FaultKind};
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
+use kilter_stats::verdict::is_beyond;
 
 use crate::DAMAGE_FLOOR;
 use crate::context::LaunchSearch;
@@ -326,7 +327,7 @@ impl<'s, 'a> Trials<'s, 'a> {
 /// launches do.
 #[must_use]
 pub fn is_slower(before: &Sample, after: &Sample) -> bool {
-    after.min() > before.max() && after.median() > (1.0 + DAMAGE_FLOOR) * before.median()
+    is_beyond(after, before, DAMAGE_FLOOR)
 }
 
 /// Times after over times before, of the library's collectives that differ for certain: every launch of one is beyond every launch of the other.

@@ -13,6 +13,7 @@ use kilter_model::report::{Cell, Fix, FixKind, Report};
 use kilter_protocol::expression::Side;
 use kilter_protocol::task::Task;
 use kilter_render::format;
+use kilter_stats::verdict::Outcome;
 
 /// Most guidelines that are judged every night.
 const MOST_FIXED: usize = 8;
@@ -114,6 +115,11 @@ impl Tuned {
         for (cell, fix) in &fixed {
             tuned.add_choice(cell, fix, library);
         }
+        // A partial fix leaves its cell violated, which is no news any night.
+        fixed.retain(|(cell, _)| {
+            let after = cell.after.as_ref();
+            after.is_none_or(|after| after.verdict != Outcome::Violated)
+        });
         // The worst cell of each fix, and then the worst of all others.
         let mut of_fix: BTreeMap<&str, usize> = BTreeMap::new();
         let mut ranked: Vec<(usize, (&Cell, &Fix))> = Vec::new();

@@ -197,6 +197,22 @@ fn an_algorithm_that_was_chosen_by_size_is_proven_by_its_messages() {
     assert!(said.contains("messages of reduce 4096: 0>1:3 -> 0>1:1"), "{said}");
 }
 
+/// A partial fix leaves its cell violated, which is no news any night.
+#[test]
+fn a_partial_fix_is_looked_after_by_its_messages_and_not_by_its_guideline() {
+    let watch = Watch::new();
+    let library = || partial::faster_by_an_algorithm(0.3);
+    tune_at(&watch.site(library()), partial::CELL);
+    let first = watch.night(library(), told(), "--mca reduce_algorithm=2");
+    assert_eq!(first.deployed[0].state(), State::Acts, "{}", told_of(&first));
+    assert_eq!(
+        (first.deployed.len(), first.guidelines.len()),
+        (1, 0),
+        "{}",
+        told_of(&first)
+    );
+}
+
 #[test]
 fn a_slow_host_is_named_among_the_others() {
     let watch = Watch::new();

@@ -22,6 +22,7 @@ mod noise;
 mod online;
 mod other_load;
 mod overlap;
+mod partial;
 mod plugin;
 mod profile;
 mod proof;

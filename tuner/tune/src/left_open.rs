@@ -34,8 +34,8 @@ impl Behind<'_> {
     }
 }
 
-/// Leaves out, one after the other, the choice that leaves most cells behind beyond those that it fixes; one that fixes as many stays. Tells
-/// `say` which and why.
+/// Leaves out, one after the other, the choice that leaves most cells behind beyond those that it fixes; one that fixes as many stays. A partial
+/// fix fixes none. Tells `say` which and why.
 pub(super) fn leave_out(behind: &Behind<'_>, choices: &mut [(Target, Choice)], say: &dyn Fn(&str)) {
     while let Some((index, cells)) = worst(behind, choices) {
         let (target, choice) = &mut choices[index];
@@ -55,7 +55,8 @@ fn worst(behind: &Behind<'_>, choices: &[(Target, Choice)]) -> Option<(usize, Ve
         let others = choices.iter().enumerate().filter(|(other, _)| *other != index);
         let without = behind.cells(others.map(|(_, one)| one));
         let left: Vec<String> = all.difference(&without).cloned().collect();
-        let surplus = left.len().checked_sub(target.cells.len() + 1)?;
+        let fixed = if choice.fixes() { target.cells.len() } else { 0 };
+        let surplus = left.len().checked_sub(fixed + 1)?;
         Some((surplus, (index, left)))
     };
     let candidates = choices.iter().enumerate().filter_map(beyond);

@@ -16,6 +16,7 @@ use self::rounds::Rounds;
 mod apart;
 mod deploying;
 mod following;
+mod gainless;
 pub mod layouts;
 mod left_open;
 pub mod machine;

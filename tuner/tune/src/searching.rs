@@ -51,7 +51,7 @@ pub(super) fn search(
     };
     let mut choices = search.contests(ledger, targets)?;
     give_way(&launch_wide.proposals, &mut choices, context.site.options.effect_floor);
-    let nothing_is_found = in_force.is_empty() && choices.iter().all(|(_, choice)| choice.unfixed_because.is_some());
+    let nothing_is_found = in_force.is_empty() && choices.iter().all(|(_, choice)| choice.finds_nothing());
     let (mut found, mut launch_wide) = parts.jobs.budget.with_loan(nothing_is_found, || {
         let found = search.behind_contests(ledger, (now, targets), &launch_wide.gains, choices)?;
         let rest = rest_of_settings(
@@ -64,6 +64,7 @@ pub(super) fn search(
         )?;
         anyhow::Ok((found, launch_wide.and(rest)))
     })?;
+    launch_wide.drop_partial(&mut found.choices);
     if is_last(context, options, round) {
         found.leave_out(ledger, context, now, &launch_wide.gains);
     }
@@ -152,10 +153,9 @@ fn rest_of_settings(
 ) -> anyhow::Result<Findings> {
     let untried = std::mem::take(&mut launch_wide.untried);
     let is_fixed = |target: &Target| {
-        let name = target.name();
-        let by_setting = launch_wide.proposals.iter().any(|one| one.fixes.contains(&name));
-        let by_choice = |(other, choice): &(Target, Choice)| other.name() == name && choice.unfixed_because.is_none();
-        by_setting || choices.iter().any(by_choice)
+        let by_choice =
+            |(other, choice): &(Target, Choice)| other.name() == target.name() && choice.unfixed_because.is_none();
+        launch_wide.fixes(target) || choices.iter().any(by_choice)
     };
     let open: Vec<Target> = targets.iter().filter(|target| !is_fixed(target)).cloned().collect();
     if untried.is_empty() || open.is_empty() {
@@ -308,7 +308,9 @@ fn enter(
         if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell()) {
             say(progress, target, &proposal.change);
             ledger.deploy(proposal.clone());
-        } else if let Some(reason) = reason {
+        }
+        // A partial fix is deployed, and its target has a reason all the same.
+        if let Some(reason) = reason {
             give_up(ledger, target, &reason);
         }
     }

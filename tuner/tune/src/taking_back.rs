@@ -156,11 +156,7 @@ pub(super) fn take_back(
     let mut changed = false;
     for (cell, notes) in selections {
         let because = notes.join(", ");
-        if let Some(selection) = ledger.take_back_selection(cell, &because, Bar::Cell, Vec::new()) {
-            let text = format!("`{}` is taken back: {because}", selection.id());
-            progress.warn(&text);
-            changed = true;
-        }
+        changed |= close(ledger, progress, cell, &because, before);
     }
     if !launch_wide.is_empty() {
         let because = launch_wide.join(", ");
@@ -168,6 +164,29 @@ pub(super) fn take_back(
         changed |= say_gone(ledger, progress, &gone, &because, before);
     }
     changed
+}
+
+/// Takes back partial fixes that gain nothing, each with a note of its time. True if any was taken back.
+pub(super) fn take_back_gainless(
+    ledger: &mut Ledger,
+    progress: &Progress,
+    gainless: &[(Cell, String)],
+    before: &Verification,
+) -> bool {
+    let mut changed = false;
+    for (cell, note) in gainless {
+        changed |= close(ledger, progress, *cell, note, before);
+    }
+    changed
+}
+
+/// Takes back the selection of a cell, for which none is proposed any more. True if there was one.
+fn close(ledger: &mut Ledger, progress: &Progress, cell: Cell, because: &str, before: &Verification) -> bool {
+    let selection = ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before));
+    if let Some(selection) = &selection {
+        progress.warn(&format!("`{}` is taken back: {because}", selection.id()));
+    }
+    selection.is_some()
 }
 
 /// Names of the guidelines' cells of this volume of this collective.

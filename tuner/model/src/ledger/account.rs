@@ -15,22 +15,25 @@ impl Ledger {
     /// the settings of whole launches that were confirmed to fix it.
     #[must_use]
     pub fn fix(&self, cell: Option<Cell>, target: &str, deployed: &Deployment) -> Option<Fix> {
-        let selected = cell.and_then(|cell| Some((cell, deployed.selections.get(&cell)?)));
-        if let Some((cell, selection)) = selected {
-            let mut needs = self.needs().filter(|(its, _)| *its == cell);
-            let needs = needs.next().map(|(_, needs)| needs).unwrap_or_default();
-            let change = Change {
-                settings: needs
-                    .iter()
-                    .filter(|one| deployed.assignments.contains(one))
-                    .cloned()
-                    .collect(),
-                ..Change::of_cell(cell, selection.clone())
-            };
-            return Some(change.fix());
+        if let Some(selected) = cell.and_then(|cell| self.selected(cell, deployed)) {
+            return Some(selected);
         }
         let credited = self.credited(target, deployed);
         (!credited.is_empty()).then(|| Change::of_launch(credited).fix())
+    }
+
+    /// The selection that is deployed for a cell, with the settings that it needs, whether it fixes the cell or not.
+    #[must_use]
+    pub fn selected(&self, cell: Cell, deployed: &Deployment) -> Option<Fix> {
+        let selection = deployed.selections.get(&cell)?;
+        let mut needs = self.needs().filter(|(its, _)| *its == cell);
+        let needs = needs.next().map(|(_, needs)| needs).unwrap_or_default();
+        let in_force = needs.iter().filter(|one| deployed.assignments.contains(one));
+        let change = Change {
+            settings: in_force.cloned().collect(),
+            ..Change::of_cell(cell, selection.clone())
+        };
+        Some(change.fix())
     }
 
     /// The deployed settings that were confirmed to fix a target. All of them if none was: the cell was fixed by their combination.

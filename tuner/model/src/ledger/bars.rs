@@ -59,8 +59,7 @@ impl Ledger {
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<String, String> {
         let mut lost: BTreeMap<&String, String> = BTreeMap::new();
-        let of_kind = |(_, taken): &(&Decision, &TakenBack)| taken.bars.contains(&Bar::Kind);
-        for (decision, taken) in self.taken_back().filter(of_kind) {
+        for (decision, taken) in self.taken_back() {
             let Some((cell, selection)) = &decision.change.selection else {
                 continue;
             };

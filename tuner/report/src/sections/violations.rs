@@ -209,3 +209,59 @@ fn table(summary: &Summary<'_>) -> Option<Table> {
     }
     Some(table)
 }
+
+#[cfg(test)]
+mod tests {
+    use kilter_fixtures::report as fixture;
+    use kilter_model::report::{Fix, FixKind};
+    use kilter_stats::verdict::Outcome;
+
+    use crate::{csv, html, markdown, terminal};
+
+    const REASON: &str = "`gather.linear` is deployed and takes 0.27 of the library's time; the best of 6 candidates still takes 2.31 times the bound";
+
+    /// The cell is violated, and every rendering names what is deployed for it beside the reason why that is no fix.
+    #[test]
+    fn a_partial_fix_stands_in_the_column_of_fixes_and_its_cell_is_not_fixed() {
+        let mut report = fixture::tuned();
+        let mut violated = report.cells.iter_mut().filter(|cell| {
+            let after = cell.after.as_ref();
+            after.is_some_and(|after| after.verdict == Outcome::Violated)
+        });
+        let cell = violated.next().unwrap();
+        cell.fix = Some(Fix {
+            kind: FixKind::Algorithm,
+            settings: Vec::new(),
+            id: "gather.linear".to_owned(),
+        });
+        cell.unfixed_because = Some(REASON.to_owned());
+        let lines = |text: String, part: &str| -> Vec<String> {
+            let all = text.lines().filter(|line| line.contains(part));
+            all.map(str::to_owned).collect()
+        };
+        let text = lines(terminal::table(&report), "gather.linear");
+        assert_eq!(text.len(), 2, "{text:#?}");
+        let columns: Vec<&str> = text[0].split_whitespace().collect();
+        assert!(columns.ends_with(&["violated", "gather.linear"]), "{}", text[0]);
+        assert!(
+            text[1].contains(" now): `gather.linear` is deployed and takes 0.27"),
+            "{}",
+            text[1]
+        );
+        let text = lines(markdown::to_string(&report), "gather.linear");
+        assert!(
+            text[0].contains("violated, 2.61") && text[0].ends_with("| `gather.linear` |"),
+            "{text:#?}"
+        );
+        assert!(text[1].contains("is deployed and takes 0.27"), "{text:#?}");
+        let page = html::render(&report).unwrap();
+        assert!(page.contains("<code>gather.linear<wbr></code>"), "the column of fixes");
+        assert!(page.contains("is deployed and takes 0.27"));
+        let line = lines(csv::to_string(&report), "gather.linear");
+        assert_eq!(line.len(), 2, "{line:#?}");
+        assert!(
+            line[1].contains(",gather.linear,") && line[1].contains("is deployed and takes 0.27"),
+            "{line:#?}"
+        );
+    }
+}

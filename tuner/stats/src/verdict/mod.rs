@@ -102,7 +102,7 @@ pub use equivalence::equivalent_to_best;
 pub use family::{Family, Judged, Sizes, judge_families};
 pub use judge::{Pair, judge};
 pub use launches::{MOST_PLANNED, Reach, launches_needed, launches_planned};
-pub use rule::{Correction, Rule, RuleError, improves};
+pub use rule::{Correction, Rule, RuleError, improves, is_beyond};
 pub use sequential::{Sequential, next_look};
 pub use stability::Stability;
 pub use test::Test;
