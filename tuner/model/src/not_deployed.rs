@@ -197,7 +197,12 @@ impl fmt::Display for NotDeployed {
                 write!(
                     f,
                     "{confirmed:.2} in {launches} of its own, against {before:.2} without it"
-                )
+                )?;
+                // All cells together have come nearer, which fixes none.
+                if *measure == Measure::Cost && confirmed < before {
+                    f.write_str(", where no cell meets its bounds and is faster by more than launches differ")?;
+                }
+                Ok(())
             }
             NotDeployed::SideEffect { slowed } => {
                 write!(f, "would slow ")?;
@@ -284,6 +289,18 @@ mod tests {
         assert_eq!(
             nothing_left.to_string(),
             "is not confirmed: cost 0.00 in the screening, but nothing was left to gain without it, either, in 6 launches of its own"
+        );
+        let nearer = NotDeployed::NotConfirmed {
+            measure: Measure::Cost,
+            launches: 5,
+            before: 1.51,
+            screened: 0.87,
+            confirmed: 0.45,
+        };
+        assert_eq!(
+            nearer.to_string(),
+            "is not confirmed: cost 0.87 in the screening, but 0.45 in 5 launches of its own, against 1.51 without it, where no cell meets its \
+             bounds and is faster by more than launches differ"
         );
         let slowed = NotDeployed::SideEffect {
             slowed: vec![Slowed {
