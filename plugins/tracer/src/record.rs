@@ -11,7 +11,7 @@ use mpi_sys::MPI_Status;
 use crate::amount::amount;
 use crate::call::Call;
 use crate::clock;
-use crate::count::{count, count_untimed};
+use crate::count::{count, count_poll};
 use crate::datatype;
 use crate::number::Number;
 use crate::start::{self, Tracer};
@@ -59,12 +59,12 @@ impl Begun {
         // SAFETY: the state of this thread, which nobody else looks at.
         unsafe {
             let thread = thread::current();
-            let tracer = if (*thread).enter() { start::active() } else { None };
+            let tracer = if (*thread).gate.enter() { start::active() } else { None };
             let stands_for = match tracer {
                 None => 0,
                 // A trace has each call's begin.
                 Some(tracer) if function.may_find_nothing() && tracer.trace.is_none() => {
-                    (*thread).polls.next_stands_for()
+                    (*thread).polls.next_stands_for(&mut (*thread).gate)
                 }
                 Some(_) => 1,
             };
@@ -104,7 +104,7 @@ impl Begun {
             }
         }
         // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
-        unsafe { (*self.thread).leave() };
+        unsafe { (*self.thread).gate.leave() };
     }
 
     /// Counts and traces a call.
@@ -114,17 +114,19 @@ impl Begun {
     #[inline(always)]
     unsafe fn ended<N: Number>(&self, tracer: &'static Tracer, call: impl FnOnce() -> Call<N>) {
         let function = self.function;
-        let (call, end) = if function.may_find_nothing() {
+        let (call, end) = if !function.may_find_nothing() {
+            let end = clock::ticks();
+            (call(), end)
+        } else if tracer.trace.is_none() {
+            // SAFETY: by this function's contract.
+            return unsafe { self.polled(tracer, call) };
+        } else {
             let call = call();
             // SAFETY: by this function's contract.
             if unsafe { self.goes_on_polling(tracer, &call) } {
                 return;
             }
-            let end = if self.stands_for > 0 { clock::ticks() } else { 0 };
-            (call, end)
-        } else {
-            let end = clock::ticks();
-            (call(), end)
+            (call, clock::ticks())
         };
         // SAFETY: by this function's contract.
         unsafe {
@@ -166,34 +168,54 @@ impl Begun {
         }
     }
 
-    /// Takes the short way of a call that found nothing; false if the call needs the long one.
+    /// Counts a poll where nothing is traced: one that is not timed by its number alone.
     ///
-    /// A trace tells such calls together, and the begin of each is enough: the clock is not read again. Counts of a call that is not timed grow by its
-    /// number alone. Where calls are both counted and traced, the counts need the length of each, and all take the long way.
+    /// # Safety
+    /// The call was valid, and its communicator still is.
+    #[inline(always)]
+    unsafe fn polled<N: Number>(&self, tracer: &'static Tracer, call: impl FnOnce() -> Call<N>) {
+        let ticks = if self.stands_for > 0 {
+            clock::ticks().wrapping_sub(self.ticks)
+        } else {
+            0
+        };
+        let call = call();
+        // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
+        unsafe {
+            let thread = self.thread;
+            if call.act.looked_in_vain().is_none() {
+                (*thread).polls.found((*thread).gate);
+            }
+            let Some(counts) = &tracer.counts else { return };
+            let polled = (*thread).polled.of(self.function);
+            if !count_poll(counts, polled, self.function, (self.site, ticks, self.stands_for), &call) {
+                let (volume, act) = (call.volume, call.act);
+                let state = call.place.state();
+                count(
+                    counts,
+                    (self.function, state),
+                    (self.site, self.ticks, ticks, self.stands_for),
+                    &volume,
+                    &act,
+                );
+            }
+        }
+    }
+
+    /// Takes the short way of a traced call that found nothing; false if the call needs the long one.
+    ///
+    /// A trace tells such calls together, and the begin of each is enough: the clock is not read again. Where calls are both counted and traced, the counts
+    /// need the length of each, and all take the long way.
     ///
     /// # Safety
     /// The call was valid, and its communicator still is.
     #[inline(always)]
     unsafe fn goes_on_polling<N: Number>(&self, tracer: &'static Tracer, call: &Call<N>) -> bool {
-        // SAFETY: by this function's contract.
-        let asked = unsafe { call.act.looked_in_vain() };
-        let Some(trace) = &tracer.trace else {
-            // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
-            unsafe {
-                let thread = self.thread;
-                if asked.is_none() {
-                    (*thread).polls.found();
-                }
-                return match &tracer.counts {
-                    Some(counts) if asked.is_some() && self.stands_for == 0 => {
-                        let polled = (*thread).polled.of(self.function);
-                        count_untimed(counts, polled, (self.function, self.site), call)
-                    }
-                    _ => false,
-                };
-            }
+        let (Some(trace), None) = (&tracer.trace, &tracer.counts) else {
+            return false;
         };
-        let (None, Some(asked)) = (&tracer.counts, asked) else {
+        // SAFETY: by this function's contract.
+        let Some(asked) = (unsafe { call.act.looked_in_vain() }) else {
             return false;
         };
         // SAFETY: by this function's contract.
