@@ -114,19 +114,16 @@ impl Begun {
     #[inline(always)]
     unsafe fn ended<N: Number>(&self, tracer: &'static Tracer, call: impl FnOnce() -> Call<N>) {
         let function = self.function;
-        let (call, end) = if !function.may_find_nothing() {
-            let end = clock::ticks();
-            (call(), end)
-        } else if tracer.trace.is_none() {
-            // SAFETY: by this function's contract.
-            return unsafe { self.polled(tracer, call) };
-        } else {
+        let (call, end) = if function.may_find_nothing() {
             let call = call();
             // SAFETY: by this function's contract.
-            if unsafe { self.goes_on_polling(tracer, &call) } {
+            let Some(end) = (unsafe { self.polled(tracer, &call) }) else {
                 return;
-            }
-            (call, clock::ticks())
+            };
+            (call, end)
+        } else {
+            let end = clock::ticks();
+            (call(), end)
         };
         // SAFETY: by this function's contract.
         unsafe {
@@ -168,55 +165,34 @@ impl Begun {
         }
     }
 
-    /// Counts a poll where nothing is traced: one that is not timed by its number alone.
+    /// Takes the short way of a poll; the clock at its end if it needs the long one.
+    ///
+    /// Counts of a poll have all in its cell. A trace tells calls that found nothing together, and the begin of each is enough: the clock is not read again.
+    /// Where calls are both counted and traced, the counts need the length of each, and all take the long way.
     ///
     /// # Safety
     /// The call was valid, and its communicator still is.
     #[inline(always)]
-    unsafe fn polled<N: Number>(&self, tracer: &'static Tracer, call: impl FnOnce() -> Call<N>) {
-        let ticks = if self.stands_for > 0 {
-            clock::ticks().wrapping_sub(self.ticks)
-        } else {
-            0
-        };
-        let call = call();
-        // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
-        unsafe {
-            let thread = self.thread;
-            if call.act.looked_in_vain().is_none() {
-                (*thread).polls.found((*thread).gate);
-            }
-            let Some(counts) = &tracer.counts else { return };
-            let polled = (*thread).polled.of(self.function);
-            if !count_poll(counts, polled, self.function, (self.site, ticks, self.stands_for), &call) {
-                let (volume, act) = (call.volume, call.act);
-                let state = call.place.state();
-                count(
-                    counts,
-                    (self.function, state),
-                    (self.site, self.ticks, ticks, self.stands_for),
-                    &volume,
-                    &act,
-                );
-            }
-        }
-    }
-
-    /// Takes the short way of a traced call that found nothing; false if the call needs the long one.
-    ///
-    /// A trace tells such calls together, and the begin of each is enough: the clock is not read again. Where calls are both counted and traced, the counts
-    /// need the length of each, and all take the long way.
-    ///
-    /// # Safety
-    /// The call was valid, and its communicator still is.
-    #[inline(always)]
-    unsafe fn goes_on_polling<N: Number>(&self, tracer: &'static Tracer, call: &Call<N>) -> bool {
-        let (Some(trace), None) = (&tracer.trace, &tracer.counts) else {
-            return false;
-        };
+    unsafe fn polled<N: Number>(&self, tracer: &'static Tracer, call: &Call<N>) -> Option<u64> {
         // SAFETY: by this function's contract.
-        let Some(asked) = (unsafe { call.act.looked_in_vain() }) else {
-            return false;
+        let asked = unsafe { call.act.looked_in_vain() };
+        let Some(trace) = &tracer.trace else {
+            let end = if self.stands_for > 0 { clock::ticks() } else { 0 };
+            // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
+            unsafe {
+                let thread = self.thread;
+                if asked.is_none() {
+                    (*thread).polls.found((*thread).gate);
+                }
+                let counts = tracer.counts.as_ref()?;
+                let polled = (*thread).polled.of(self.function);
+                let timed = (self.site, end.wrapping_sub(self.ticks), self.stands_for);
+                let is_counted = count_poll(counts, polled, self.function, timed, call);
+                return (!is_counted).then_some(end);
+            }
+        };
+        let (None, Some(asked)) = (&tracer.counts, asked) else {
+            return Some(clock::ticks());
         };
         // SAFETY: by this function's contract.
         let state = unsafe { call.place.state() };
@@ -226,7 +202,7 @@ impl Begun {
             site: self.site,
             asked,
         };
-        event::polled(trace, &run, self.ticks)
+        (!event::polled(trace, &run, self.ticks)).then(clock::ticks)
     }
 }
 
