@@ -64,7 +64,7 @@ impl Begun {
                 None => 0,
                 // A trace has each call's begin.
                 Some(tracer) if function.may_find_nothing() && tracer.trace.is_none() => {
-                    (*thread).polls.next_stands_for(&mut (*thread).gate)
+                    (*thread).polls.next_stands_for(&mut (*thread).gate, clock::reading())
                 }
                 Some(_) => 1,
             };
@@ -178,15 +178,19 @@ impl Begun {
         let asked = unsafe { call.act.looked_in_vain() };
         let Some(trace) = &tracer.trace else {
             let end = if self.stands_for > 0 { clock::ticks() } else { 0 };
+            let ticks = end.wrapping_sub(self.ticks);
             // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
             unsafe {
                 let thread = self.thread;
+                if self.stands_for > 0 {
+                    (*thread).polls.took(ticks);
+                }
                 if asked.is_none() {
                     (*thread).polls.found((*thread).gate);
                 }
                 let counts = tracer.counts.as_ref()?;
                 let polled = (*thread).polled.of(self.function);
-                let timed = (self.site, end.wrapping_sub(self.ticks), self.stands_for);
+                let timed = (self.site, ticks, self.stands_for);
                 let is_counted = count_poll(counts, polled, self.function, timed, call);
                 return (!is_counted).then_some(end);
             }
