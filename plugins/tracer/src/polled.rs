@@ -6,7 +6,7 @@ use std::mem::offset_of;
 
 use kilter_protocol::functions::Function;
 
-use crate::table::{Cell, Ended, Table};
+use crate::table::{Cell, Table};
 
 /// Functions that poll.
 const FUNCTIONS: usize = 6;
@@ -124,14 +124,13 @@ impl Polled {
     pub(crate) const GENERATION: usize = offset_of!(Polled, asked.generation);
     pub(crate) const CELL: usize = offset_of!(Polled, cell);
 
-    /// Counts a poll of the place's function that went the short way.
+    /// Takes a poll of the place's function back that was counted on the short way.
     ///
     /// # Safety
     /// The place has a call site for the short way: then it has a cell, to which this thread alone adds.
-    pub(crate) unsafe fn count(&self, function: Function) {
+    pub(crate) unsafe fn take_back(&self, function: Function) {
         // SAFETY: by this function's contract; cells live as long as the process.
-        let ended = Ended { site: self.site, ticks: 0, stands_for: 0, amount: self.requests(function) };
-        unsafe { (*self.cell).add(ended, false) };
+        unsafe { (*self.cell).take_back_untimed(self.requests(function)) };
     }
 }
 

@@ -211,7 +211,7 @@ mod tests {
             few += seldom.timed(1_000);
             seldom.found();
         }
-        assert!((8_000..20_000).contains(&few), "{few} of 1000000");
+        assert!((6_000..12_000).contains(&few), "{few} of 1000000");
     }
 
     /// How far the time by the timed calls is from the script's, as a share of it, and the share of calls that is timed.
@@ -231,10 +231,11 @@ mod tests {
 
     #[test]
     fn the_time_of_polls_is_right_where_few_are_timed() {
+        // Some 31,000 are timed, and vary by one and a half times their mean: the standard deviation of the error is 1 %.
         for seed in 0..4 {
             let looks_longer = |call| if is_one_in(1_000, call, seed) { 5_000 } else { 80 + call % 40 };
-            let (error, timed) = judged(1_000_000, looks_longer);
-            assert!(error.abs() < 0.03, "{error}");
+            let (error, timed) = judged(4_000_000, looks_longer);
+            assert!(error.abs() < 0.04, "{error}");
             assert!(timed < 0.009, "{timed}");
         }
         // Phases of short and of longer polls.

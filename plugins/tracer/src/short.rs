@@ -2,7 +2,7 @@
 //!
 //! A program that polls in a loop spends its time in such calls, so that each instruction for them counts. What has to be found out for another call is known
 //! of this one: that it is counted and not traced, that one thread alone counts, and its cell. Two numbers of the cell grow, and that is all. The exported
-//! function knows such a poll, calls the library and counts it (`entry::polls`); here it has where to find what, and whoever ends otherwise.
+//! function knows such a poll, counts it and calls the library (`entry::polls`); here it has where to find what, and whoever ends otherwise.
 
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -43,8 +43,8 @@ const fn place(function: Function) -> usize {
     offset_of!(Thread, polled) + Places::distance(function)
 }
 
-/// Ends a poll on the short way that returned this code, and found something, was no operation's, or failed. Its act is made of what was kept of it.
-/// Returns the code.
+/// Ends a poll on the short way that returned this code, and found something, was no operation's, or failed. It is counted already. Its act is made of what
+/// was kept of it. Returns the code.
 ///
 /// # Safety
 /// An exported function has let the poll go the short way, and the library has returned from it.
@@ -58,9 +58,11 @@ pub(crate) unsafe fn ended(function: Function, code: c_int, act: impl FnOnce(usi
             if act.looked_in_vain().is_none() {
                 (*thread).polls.found((*thread).gate);
             }
-            (*thread).polled.of(function).count(function);
-        } else if let Some(tracer) = start::active() {
-            tracer.failed.fetch_add(1, Ordering::Relaxed);
+        } else {
+            (*thread).polled.of(function).take_back(function);
+            if let Some(tracer) = start::active() {
+                tracer.failed.fetch_add(1, Ordering::Relaxed);
+            }
         }
         (*thread).gate.leave();
     }

@@ -41,6 +41,13 @@ impl Cell {
     #[cfg(target_arch = "x86_64")]
     pub(crate) const AMOUNT: usize = std::mem::offset_of!(Cell, amount);
 
+    /// Takes a call back that was added without a time, where no other thread adds any.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn take_back_untimed(&self, amount: u64) {
+        increase(&self.calls, 1_u64.wrapping_neg(), false);
+        increase(&self.amount, amount.wrapping_neg(), false);
+    }
+
     /// Adds a call; atomically if several threads do.
     #[inline(always)]
     pub(crate) fn add(&self, call: Ended, shared: bool) {

@@ -31,8 +31,8 @@ pub(crate) struct Thread {
     pub(crate) gate: Gate,
     /// Handle of the request, or third argument, of the poll on the short way that the thread is in: the library overwrites it, or the register.
     pub(crate) kept: usize,
-    pub(crate) polls: Polls,
     pub(crate) polled: Places,
+    pub(crate) polls: Polls,
     pub(crate) remembered: [Remembered; WAYS],
     /// The trace's memory of the thread; null until its first call that is traced.
     pub(crate) trace: *mut c_void,
@@ -48,7 +48,8 @@ mod place {
         ".hidden kilter_tracer_thread",
         ".type kilter_tracer_thread, @object",
         ".size kilter_tracer_thread, {size}",
-        ".p2align 4",
+        // A line of the cache: the first one has all that most polls need.
+        ".p2align 6",
         "kilter_tracer_thread:",
         ".zero {size}",
         ".popsection",
@@ -84,8 +85,8 @@ mod place {
                 site: 0,
                 gate: Gate::START,
                 kept: 0,
-                polls: Polls::NONE,
                 polled: Places::NONE,
+                polls: Polls::NONE,
                 remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
                 trace: std::ptr::null_mut(),
             })

@@ -21,8 +21,10 @@ type Statuses = *mut MPI_Status;
 
 /// Exports a name for a poll. It goes the short way if it comes from where the thread called the function last, outside of MPI and with polls left that are
 /// not timed, asks for the same, and calls are counted; else it is for `counted`, with all registers as they came. First come the parts in which functions
-/// differ: what says that a poll asks for something else (to `2`), and keeps of its arguments what the library overwrites; what counts its requests, from the
-/// thread's state at `fs:[rdx]` to the cell at `rcx`.
+/// differ: what says that a poll asks for something else (to `2`), and keeps of its arguments what the library overwrites; what counts its requests in the
+/// cell at `r10`.
+///
+/// A poll is counted before the library looks: behind that, the processor would wait for the cell. If it fails, `ended` takes it back.
 #[cfg(target_arch = "x86_64")]
 macro_rules! exported {
     // The handle of the request tells later if there was one. It is an address or an int.
@@ -37,7 +39,7 @@ macro_rules! exported {
             ".endif",
             "mov qword ptr fs:[rax + {kept}], rcx",
         } {
-            "inc qword ptr [rcx + {requests}]",
+            "inc qword ptr [r10 + {requests}]",
         } {
             handle = const size_of::<MPI_Request>(),
             kept = const $crate::short::KEPT,
@@ -51,8 +53,8 @@ macro_rules! exported {
             "jne 2f",
             "mov qword ptr fs:[rax + {kept}], rdx",
         } {
-            "mov esi, dword ptr fs:[rdx + {bits}]",
-            "add qword ptr [rcx + {requests}], rsi",
+            "mov r11d, edi",
+            "add qword ptr [r10 + {requests}], r11",
         } {
             bits = const $crate::short::bits(Function::$function),
             kept = const $crate::short::KEPT,
@@ -87,6 +89,9 @@ macro_rules! exported {
             "cmp qword ptr [rip + {active}], 0",
             "je 2f",
             $($asks,)*
+            "mov r10, qword ptr fs:[rax + {cell}]",
+            "inc qword ptr [r10 + {calls}]",
+            $($requests,)*
             // Where the library writes 0 if it finds nothing. The stack is aligned by it.
             $found,
             ".cfi_adjust_cfa_offset 8",
@@ -99,9 +104,6 @@ macro_rules! exported {
             "cmp dword ptr [rsi], 0",
             "jne 3f",
             "mov rdx, qword ptr [rip + kilter_tracer_thread@GOTTPOFF]",
-            "mov rcx, qword ptr fs:[rdx + {cell}]",
-            "inc qword ptr [rcx + {calls}]",
-            $($requests,)*
             "add qword ptr fs:[rdx + {gate}], {out}",
             "ret",
             "3:",
