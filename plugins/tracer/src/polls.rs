@@ -233,7 +233,13 @@ mod tests {
     fn the_time_of_polls_is_right_where_few_are_timed() {
         // Some 31,000 are timed, and vary by one and a half times their mean: the standard deviation of the error is 1 %.
         for seed in 0..4 {
-            let looks_longer = |call| if is_one_in(1_000, call, seed) { 5_000 } else { 80 + call % 40 };
+            let looks_longer = |call| {
+                if is_one_in(1_000, call, seed) {
+                    5_000
+                } else {
+                    80 + call % 40
+                }
+            };
             let (error, timed) = judged(4_000_000, looks_longer);
             assert!(error.abs() < 0.04, "{error}");
             assert!(timed < 0.009, "{timed}");

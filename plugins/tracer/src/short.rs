@@ -54,7 +54,10 @@ pub(crate) unsafe fn ended(function: Function, code: c_int, act: impl FnOnce(usi
     unsafe {
         let thread = thread::current();
         if code == 0 {
-            let act = Act { kind: act((*thread).kept), ..Act::NONE };
+            let act = Act {
+                kind: act((*thread).kept),
+                ..Act::NONE
+            };
             if act.looked_in_vain().is_none() {
                 (*thread).polls.found((*thread).gate);
             }
