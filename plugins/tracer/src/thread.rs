@@ -30,6 +30,7 @@ pub(crate) struct Thread {
     pub(crate) site: usize,
     pub(crate) gate: Gate,
     /// Handle of the request, or third argument, of the poll on the short way that the thread is in: the library overwrites it, or the register.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "there is no short way"))]
     pub(crate) kept: usize,
     pub(crate) polled: Places,
     pub(crate) polls: Polls,

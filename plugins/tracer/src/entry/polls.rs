@@ -6,6 +6,7 @@
 use std::ffi::c_int;
 
 use kilter_mpi::MPI_Comm;
+#[cfg(target_arch = "x86_64")]
 use kilter_protocol::functions::Function;
 use mpi_sys::{MPI_Message, MPI_Request, MPI_Status};
 
