@@ -12,6 +12,9 @@ pub struct Real {
 }
 
 impl Real {
+    /// Distance of the address from the function, for code that calls it and is no Rust. The address is null until it was asked for.
+    pub const ADDRESS: usize = std::mem::offset_of!(Real, address);
+
     /// `name` ends with a NUL.
     #[must_use]
     pub const fn new(name: &'static str) -> Real {
@@ -27,13 +30,6 @@ impl Real {
     pub fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Relaxed);
         if known.is_null() { self.find() } else { known }
-    }
-
-    /// Its address, if it was asked for before; else null.
-    #[inline]
-    #[must_use]
-    pub fn known(&self) -> *mut c_void {
-        self.address.load(Ordering::Relaxed)
     }
 
     #[cold]

@@ -1,9 +1,12 @@
 //! The clock of calls. Where the processor's counter runs at one rate in all states, it is read, which takes a fraction of the time of
 //! `clock_gettime`; the system's clock says at the end how long its ticks were.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(crate) use kilter_mpi::clocks::nanoseconds;
+
+/// Readings of which the best counts: a rank may lose the processor in one.
+const READINGS: usize = 8;
 
 /// True if [`ticks`] reads the processor's counter.
 static COUNTER: AtomicBool = AtomicBool::new(false);
@@ -14,9 +17,24 @@ pub(crate) fn real_nanoseconds() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
+/// Ticks between two readings, one right behind the other.
+static READING: AtomicU64 = AtomicU64::new(0);
+
 /// Chooses the clock.
 pub(crate) fn choose() {
     COUNTER.store(counter::is_steady(), Ordering::Relaxed);
+    let between = |_| {
+        let begin = ticks();
+        ticks().wrapping_sub(begin)
+    };
+    let least = (0..READINGS).map(between).min().unwrap_or(0);
+    READING.store(least, Ordering::Relaxed);
+}
+
+/// Ticks that a reading takes.
+#[inline(always)]
+pub(crate) fn reading() -> u64 {
+    READING.load(Ordering::Relaxed)
 }
 
 /// The clock now.
@@ -81,7 +99,6 @@ impl Moment {
     /// A moment whose readings lie close together: of several the one that took the shortest, so that a rank which loses the processor between
     /// both is not wrong by that.
     pub(crate) fn careful() -> Moment {
-        const READINGS: usize = 8;
         let reading = |_| {
             let begin = ticks();
             let nanoseconds = nanoseconds();

@@ -61,7 +61,7 @@ struct Registry {
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 static KEY: AtomicI32 = AtomicI32::new(-1);
 /// Grows whenever a communicator goes, since its handle may come back.
-static GENERATION: AtomicU64 = AtomicU64::new(1);
+pub(crate) static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// Grows whenever a communicator goes: while it is the same, a handle stands for the same communicator.
 #[inline(always)]

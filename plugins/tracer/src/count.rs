@@ -75,16 +75,17 @@ pub(crate) unsafe fn count<N: Number>(
     }
 }
 
-/// Adds a call that found nothing and was not timed: two numbers of the cell of its kind grow, and nothing else counts it. False if the cell is not
-/// found at once ([`known`](crate::table::Table::known)); then [`count`] has to add the call.
+/// Adds a poll: the cell of its kind has all that counts it. False if the cell is not found at once ([`known`](crate::table::Table::known)); then
+/// [`count`] has to add the call.
 ///
 /// # Safety
 /// As for [`count`].
 #[inline(always)]
-pub(crate) unsafe fn count_untimed<N: Number>(
+pub(crate) unsafe fn count_poll<N: Number>(
     counts: &Counts,
     polled: &mut Polled,
-    (function, site): (Function, usize),
+    function: Function,
+    (site, ticks, stands_for): (usize, u64, u64),
     call: &Call<N>,
 ) -> bool {
     // SAFETY: by this function's contract; requests and probes have an amount that no communicator tells.
@@ -102,7 +103,13 @@ pub(crate) unsafe fn count_untimed<N: Number>(
             cell
         }
     };
-    cell.add_untimed(amount, counts.table.is_shared());
+    let ended = Ended {
+        site,
+        ticks,
+        stands_for,
+        amount,
+    };
+    cell.add(ended, counts.table.is_shared());
     true
 }
 

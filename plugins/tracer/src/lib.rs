@@ -24,7 +24,7 @@
 //! * [`table`], [`key`], [`matrix`], [`samples`]: the counts, in memory of a fixed size.
 //! * [`trace`]: every message, in a file that outlives the process.
 //! * [`communicator`], [`handles`], [`members`], [`datatype`], [`number`], [`site`]: what calls are told apart by.
-//! * [`thread`], [`clock`]: where a call comes from, and how long it takes. [`common_clock`]: how the ranks' clocks differ.
+//! * [`thread`], [`gate`], [`clock`]: where a call comes from, if it is the program's own, and how long it takes. [`common_clock`]: how the ranks' clocks differ.
 //! * [`start`], [`settings`], [`mod@write`]: from `MPI_Init` to the file.
 
 mod amount;
@@ -35,6 +35,7 @@ mod communicator;
 mod count;
 mod datatype;
 pub mod entry;
+mod gate;
 mod handles;
 mod key;
 mod matrix;

@@ -1,6 +1,9 @@
 //! The places at which a thread polled last, with the cells that count its polls there. A program polls in a loop, and its next poll is found without looking
 //! for its cell again. Each function has a place of its own: programs test what they receive and what they send in turn.
 
+#[cfg(target_arch = "x86_64")]
+use std::mem::offset_of;
+
 use kilter_protocol::functions::Function;
 
 use crate::table::{Cell, Table};
@@ -30,10 +33,10 @@ impl Places {
     #[cfg(not(target_arch = "x86_64"))]
     pub(crate) const NONE: Places = Places([Polled::NOWHERE; FUNCTIONS]);
 
-    /// Distance of the call site from which polls of a function may go the short way.
+    /// Distance of the place of a function that polls.
     #[cfg(target_arch = "x86_64")]
-    pub(crate) const fn short(function: Function) -> usize {
-        place(function) * size_of::<Polled>() + std::mem::offset_of!(Polled, short)
+    pub(crate) const fn distance(function: Function) -> usize {
+        place(function) * size_of::<Polled>()
     }
 
     /// The place of a function that polls.
@@ -44,7 +47,6 @@ impl Places {
 }
 
 /// A place at which a thread polls with one function; zeros at its start.
-#[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Polled {
     /// The call site if polls from there may go the short way, else 0.
@@ -52,12 +54,11 @@ pub(crate) struct Polled {
     short: usize,
     site: usize,
     asked: Asked,
-    /// Null or a cell of the table, whose memory is never freed.
+    /// Null or a cell of the table, whose memory is never freed; that of the table's sole thread where there is a short way.
     cell: *const Cell,
 }
 
 /// What polls of one function and call site ask for, as far as their cells differ by it.
-#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// Number of requests, or the handle of a communicator, as bits.
@@ -106,7 +107,6 @@ impl Polled {
 
     /// Requests of a poll here.
     #[cfg(any(test, target_arch = "x86_64"))]
-    #[inline(always)]
     fn requests(&self, function: Function) -> u64 {
         match function {
             Function::Test => 1,
@@ -118,20 +118,19 @@ impl Polled {
 
 #[cfg(target_arch = "x86_64")]
 impl Polled {
-    /// The call site from which polls may go the short way.
-    #[inline(always)]
-    pub(crate) fn short(&self) -> usize {
-        self.short
-    }
+    /// Distances of its parts from the place, for the exported functions: the call site from which polls may go the short way, what they ask for, and their cell.
+    pub(crate) const SHORT: usize = offset_of!(Polled, short);
+    pub(crate) const BITS: usize = offset_of!(Polled, asked.bits);
+    pub(crate) const GENERATION: usize = offset_of!(Polled, asked.generation);
+    pub(crate) const CELL: usize = offset_of!(Polled, cell);
 
-    /// Counts a poll of the place's function that went the short way.
+    /// Takes a poll of the place's function back that was counted on the short way.
     ///
     /// # Safety
     /// The place has a call site for the short way: then it has a cell, to which this thread alone adds.
-    #[inline(always)]
-    pub(crate) unsafe fn count(&self, function: Function) {
+    pub(crate) unsafe fn take_back(&self, function: Function) {
         // SAFETY: by this function's contract; cells live as long as the process.
-        unsafe { (*self.cell).add_untimed(self.requests(function), false) };
+        unsafe { (*self.cell).take_back_untimed(self.requests(function)) };
     }
 }
 

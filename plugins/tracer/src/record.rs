@@ -11,7 +11,7 @@ use mpi_sys::MPI_Status;
 use crate::amount::amount;
 use crate::call::Call;
 use crate::clock;
-use crate::count::{count, count_untimed};
+use crate::count::{count, count_poll};
 use crate::datatype;
 use crate::number::Number;
 use crate::start::{self, Tracer};
@@ -59,12 +59,12 @@ impl Begun {
         // SAFETY: the state of this thread, which nobody else looks at.
         unsafe {
             let thread = thread::current();
-            let tracer = if (*thread).enter() { start::active() } else { None };
+            let tracer = if (*thread).gate.enter() { start::active() } else { None };
             let stands_for = match tracer {
                 None => 0,
                 // A trace has each call's begin.
                 Some(tracer) if function.may_find_nothing() && tracer.trace.is_none() => {
-                    (*thread).polls.next_stands_for()
+                    (*thread).polls.next_stands_for(&mut (*thread).gate, clock::reading())
                 }
                 Some(_) => 1,
             };
@@ -104,7 +104,7 @@ impl Begun {
             }
         }
         // SAFETY: the state of this thread, which nobody else looks at. The counting itself calls MPI, and is still within the call.
-        unsafe { (*self.thread).leave() };
+        unsafe { (*self.thread).gate.leave() };
     }
 
     /// Counts and traces a call.
@@ -117,10 +117,9 @@ impl Begun {
         let (call, end) = if function.may_find_nothing() {
             let call = call();
             // SAFETY: by this function's contract.
-            if unsafe { self.goes_on_polling(tracer, &call) } {
+            let Some(end) = (unsafe { self.polled(tracer, &call) }) else {
                 return;
-            }
-            let end = if self.stands_for > 0 { clock::ticks() } else { 0 };
+            };
             (call, end)
         } else {
             let end = clock::ticks();
@@ -166,35 +165,38 @@ impl Begun {
         }
     }
 
-    /// Takes the short way of a call that found nothing; false if the call needs the long one.
+    /// Takes the short way of a poll; the clock at its end if it needs the long one.
     ///
-    /// A trace tells such calls together, and the begin of each is enough: the clock is not read again. Counts of a call that is not timed grow by its
-    /// number alone. Where calls are both counted and traced, the counts need the length of each, and all take the long way.
+    /// Counts of a poll have all in its cell. A trace tells calls that found nothing together, and the begin of each is enough: the clock is not read again.
+    /// Where calls are both counted and traced, the counts need the length of each, and all take the long way.
     ///
     /// # Safety
     /// The call was valid, and its communicator still is.
     #[inline(always)]
-    unsafe fn goes_on_polling<N: Number>(&self, tracer: &'static Tracer, call: &Call<N>) -> bool {
+    unsafe fn polled<N: Number>(&self, tracer: &'static Tracer, call: &Call<N>) -> Option<u64> {
         // SAFETY: by this function's contract.
         let asked = unsafe { call.act.looked_in_vain() };
         let Some(trace) = &tracer.trace else {
+            let end = if self.stands_for > 0 { clock::ticks() } else { 0 };
+            let ticks = end.wrapping_sub(self.ticks);
             // SAFETY: the state of this thread, which nobody else looks at; else by this function's contract.
             unsafe {
                 let thread = self.thread;
-                if asked.is_none() {
-                    (*thread).polls.found();
+                if self.stands_for > 0 {
+                    (*thread).polls.took(ticks);
                 }
-                return match &tracer.counts {
-                    Some(counts) if asked.is_some() && self.stands_for == 0 => {
-                        let polled = (*thread).polled.of(self.function);
-                        count_untimed(counts, polled, (self.function, self.site), call)
-                    }
-                    _ => false,
-                };
+                if asked.is_none() {
+                    (*thread).polls.found((*thread).gate);
+                }
+                let counts = tracer.counts.as_ref()?;
+                let polled = (*thread).polled.of(self.function);
+                let timed = (self.site, ticks, self.stands_for);
+                let is_counted = count_poll(counts, polled, self.function, timed, call);
+                return (!is_counted).then_some(end);
             }
         };
         let (None, Some(asked)) = (&tracer.counts, asked) else {
-            return false;
+            return Some(clock::ticks());
         };
         // SAFETY: by this function's contract.
         let state = unsafe { call.place.state() };
@@ -204,7 +206,7 @@ impl Begun {
             site: self.site,
             asked,
         };
-        event::polled(trace, &run, self.ticks)
+        (!event::polled(trace, &run, self.ticks)).then(clock::ticks)
     }
 }
 

@@ -2,88 +2,72 @@
 //!
 //! A program that polls in a loop spends its time in such calls, so that each instruction for them counts. What has to be found out for another call is known
 //! of this one: that it is counted and not traced, that one thread alone counts, and its cell. Two numbers of the cell grow, and that is all. The exported
-//! function tells such a poll by two numbers of the thread's state; what they do not tell is looked at here.
+//! function knows such a poll, counts it and calls the library (`entry::polls`); here it has where to find what, and whoever ends otherwise.
 
+use std::ffi::c_int;
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
 use kilter_protocol::functions::Function;
 
-use crate::call::Call;
-use crate::number::Number;
-use crate::polled::Places;
-use crate::polls::Polls;
+use crate::polled::{Places, Polled};
 use crate::start;
 use crate::thread::{self, Thread};
+use crate::trace::act::{Act, Kind};
 
-/// Distance of the number of polls left that are not timed from the state of a thread.
-pub(crate) const LEFT: usize = offset_of!(Thread, polls) + Polls::LEFT;
+/// Distances of its parts from the state of a thread.
+pub(crate) const GATE: usize = offset_of!(Thread, gate);
+pub(crate) const KEPT: usize = offset_of!(Thread, kept);
 
-/// Distance of the call site from which polls of a function may go the short way from the state of a thread.
+/// Distance of the call site from which polls of a function may go the short way.
 pub(crate) const fn site(function: Function) -> usize {
-    offset_of!(Thread, polled) + Places::short(function)
+    place(function) + Polled::SHORT
 }
 
-/// A poll on the short way: it comes from the call site at [`site`], and is one of those at [`LEFT`].
-pub(crate) struct Short {
-    function: Function,
-    thread: *mut Thread,
+/// Distance of the number of requests, or of the handle of a communicator, of polls of a function.
+pub(crate) const fn bits(function: Function) -> usize {
+    place(function) + Polled::BITS
 }
 
-impl Short {
-    /// Begins a poll. `None` if it has to go the ordinary way: it asks for something else than those before, is within another call of MPI, or calls are not
-    /// counted now.
-    ///
-    /// # Safety
-    /// The exported function has found the thread at such a call site, with polls left that are not timed.
-    #[inline(always)]
-    pub(crate) unsafe fn begun<N: Number>(function: Function, call: &Call<N>) -> Option<Short> {
-        // SAFETY: the state of this thread, which nobody else looks at.
-        unsafe {
-            let thread = thread::current();
-            let asks_the_same = (*thread).polled.of(function).asks_for(function, call.asked());
-            if asks_the_same && !(*thread).is_in_mpi() && start::active().is_some() {
-                (*thread).enter();
-                (*thread).polls.pass();
-                return Some(Short { function, thread });
-            }
-            (*thread).site = (*thread).polled.of(function).short();
-            None
-        }
-    }
+/// Distance of the generation of communicators.
+pub(crate) const fn generation(function: Function) -> usize {
+    place(function) + Polled::GENERATION
+}
 
-    /// Counts a poll that found nothing.
-    ///
-    /// # Safety
-    /// The library has returned from the poll.
-    #[inline(always)]
-    pub(crate) unsafe fn in_vain(self) {
-        // SAFETY: the state of this thread, which nobody else looks at, at a place with a call site.
-        unsafe {
-            (*self.thread).polled.of(self.function).count(self.function);
-            (*self.thread).leave();
-        }
-    }
+/// Distance of the address of the cell.
+pub(crate) const fn cell(function: Function) -> usize {
+    place(function) + Polled::CELL
+}
 
-    /// Counts a poll that found something, was no operation's, or failed.
-    ///
-    /// # Safety
-    /// As for [`Short::in_vain`].
-    #[cold]
-    #[inline(never)]
-    pub(crate) unsafe fn ended(self, has_failed: bool, has_found: bool) {
-        // SAFETY: the state of this thread, which nobody else looks at, at a place with a call site.
-        unsafe {
-            let thread = self.thread;
-            if has_found {
-                (*thread).polls.found();
+const fn place(function: Function) -> usize {
+    offset_of!(Thread, polled) + Places::distance(function)
+}
+
+/// Ends a poll on the short way that returned this code, and found something, was no operation's, or failed. It is counted already. Its act is made of what
+/// was kept of it. Returns the code.
+///
+/// # Safety
+/// An exported function has let the poll go the short way, and the library has returned from it.
+#[cold]
+pub(crate) unsafe fn ended(function: Function, code: c_int, act: impl FnOnce(usize) -> Kind) -> c_int {
+    // SAFETY: the state of this thread, which nobody else looks at, at a place with a call site.
+    unsafe {
+        let thread = thread::current();
+        if code == 0 {
+            let act = Act {
+                kind: act((*thread).kept),
+                ..Act::NONE
+            };
+            if act.looked_in_vain().is_none() {
+                (*thread).polls.found((*thread).gate);
             }
-            if !has_failed {
-                (*thread).polled.of(self.function).count(self.function);
-            } else if let Some(tracer) = start::active() {
+        } else {
+            (*thread).polled.of(function).take_back(function);
+            if let Some(tracer) = start::active() {
                 tracer.failed.fetch_add(1, Ordering::Relaxed);
             }
-            (*thread).leave();
         }
+        (*thread).gate.leave();
     }
+    code
 }

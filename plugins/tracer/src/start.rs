@@ -69,8 +69,8 @@ impl Counts {
 static TRACER: OnceLock<Tracer> = OnceLock::new();
 /// A moment before MPI was initialised.
 static BEFORE: OnceLock<Moment> = OnceLock::new();
-/// The tracer while calls are counted or traced, else null: one load in each call.
-static ACTIVE: AtomicPtr<Tracer> = AtomicPtr::new(ptr::null_mut());
+/// The tracer while calls are counted or traced, else null: one load in each call. Code that the exported functions have of it names it.
+pub(crate) static ACTIVE: AtomicPtr<Tracer> = AtomicPtr::new(ptr::null_mut());
 static WRITTEN: AtomicBool = AtomicBool::new(false);
 
 /// The tracer, while calls are counted or traced.

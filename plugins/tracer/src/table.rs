@@ -33,11 +33,31 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Adds a call without a time; atomically if several threads do.
+    /// Distance of the number of calls from the cell, for the exported functions.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const CALLS: usize = std::mem::offset_of!(Cell, calls);
+
+    /// Distance of the number of bytes or requests.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const AMOUNT: usize = std::mem::offset_of!(Cell, amount);
+
+    /// Takes a call back that was added without a time, where no other thread adds any.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn take_back_untimed(&self, amount: u64) {
+        increase(&self.calls, 1_u64.wrapping_neg(), false);
+        increase(&self.amount, amount.wrapping_neg(), false);
+    }
+
+    /// Adds a call; atomically if several threads do.
     #[inline(always)]
-    pub(crate) fn add_untimed(&self, amount: u64, shared: bool) {
+    pub(crate) fn add(&self, call: Ended, shared: bool) {
         increase(&self.calls, 1, shared);
-        increase(&self.amount, amount, shared);
+        increase(&self.amount, call.amount, shared);
+        if call.stands_for > 0 {
+            increase(&self.ticks, call.ticks.wrapping_mul(call.stands_for), shared);
+            raise(&self.longest, call.ticks, shared);
+            raise(&self.shortest, !call.ticks, shared);
+        }
     }
 }
 
@@ -101,13 +121,7 @@ impl Table {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return true;
         };
-        self.increase(&cell.calls, 1);
-        self.increase(&cell.amount, call.amount);
-        if call.stands_for > 0 {
-            self.increase(&cell.ticks, call.ticks.wrapping_mul(call.stands_for));
-            self.raise(&cell.longest, call.ticks);
-            self.raise(&cell.shortest, !call.ticks);
-        }
+        cell.add(call, self.shared);
         cell.own.load(Ordering::Relaxed) == 0
     }
 
@@ -171,22 +185,6 @@ impl Table {
         Ok(())
     }
 
-    #[inline]
-    fn increase(&self, number: &AtomicU64, by: u64) {
-        increase(number, by, self.shared);
-    }
-
-    #[inline]
-    fn raise(&self, number: &AtomicU64, to: u64) {
-        if number.load(Ordering::Relaxed) < to {
-            if self.shared {
-                number.fetch_max(to, Ordering::Relaxed);
-            } else {
-                number.store(to, Ordering::Relaxed);
-            }
-        }
-    }
-
     /// Calls for which there was no cell.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
@@ -225,6 +223,18 @@ pub(crate) fn increase(number: &AtomicU64, by: u64, shared: bool) {
     }
 }
 
+/// Raises a number to this one, if it is below; atomically if several threads do.
+#[inline]
+fn raise(number: &AtomicU64, to: u64, shared: bool) {
+    if number.load(Ordering::Relaxed) < to {
+        if shared {
+            number.fetch_max(to, Ordering::Relaxed);
+        } else {
+            number.store(to, Ordering::Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +253,13 @@ mod tests {
         }
     }
 
+    fn untimed(amount: u64) -> Ended {
+        Ended {
+            stands_for: 0,
+            ..call(0x1000, 0, amount)
+        }
+    }
+
     #[test]
     fn calls_that_are_not_timed_are_counted_and_others_stand_for_them() {
         let table = Table::new(1 << 16, false).unwrap();
@@ -256,16 +273,9 @@ mod tests {
         let all: Vec<Counts> = table.counts().collect();
         assert_eq!((all.len(), all[0].calls, all[0].ticks, all[0].amount), (1, 4, 56, 4));
         assert_eq!((all[0].shortest, all[0].longest), (12, 20));
-        let untimed = Table::new(1 << 16, false).unwrap();
-        untimed.add(
-            key(3, 1),
-            Ended {
-                stands_for: 0,
-                ..call(1, 0, 1)
-            },
-            |_| false,
-        );
-        let all: Vec<Counts> = untimed.counts().collect();
+        let table = Table::new(1 << 16, false).unwrap();
+        table.add(key(3, 1), untimed(1), |_| false);
+        let all: Vec<Counts> = table.counts().collect();
         assert_eq!(
             (all[0].calls, all[0].ticks, all[0].shortest, all[0].longest),
             (1, 0, 0, 0)
@@ -279,7 +289,7 @@ mod tests {
             let add = |bytes, site| {
                 table
                     .known(key(3, bytes), site)
-                    .map(|cell| cell.add_untimed(bytes, shared))
+                    .map(|cell| cell.add(untimed(bytes), shared))
             };
             assert!(add(2, 0x1000).is_none(), "free");
             table.add(key(3, 2), call(0x1000, 9, 2), |_| false);
@@ -292,7 +302,7 @@ mod tests {
         let full = Table::new(16 * 64, false).unwrap();
         let added = |site: usize| match full.known(key(0, 1), site) {
             Some(cell) => {
-                cell.add_untimed(1, false);
+                cell.add(untimed(1), false);
                 true
             }
             None => full.add(key(0, 1), call(site, 1, 1), |_| false),

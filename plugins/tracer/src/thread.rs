@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 
 use crate::communicator::State;
+use crate::gate::Gate;
 use crate::polled::Places;
 use crate::polls::Polls;
 
@@ -27,42 +28,15 @@ pub(crate) struct Remembered {
 pub(crate) struct Thread {
     /// Return address of the latest call; 0 where the exported functions do not store it.
     pub(crate) site: usize,
-    /// Calls of MPI that this thread is in, below 0: going into the outermost one borrows, so that one subtraction changes the depth and tells it.
-    depth: u64,
-    pub(crate) polls: Polls,
+    pub(crate) gate: Gate,
+    /// Handle of the request, or third argument, of the poll on the short way that the thread is in: the library overwrites it, or the register.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "there is no short way"))]
+    pub(crate) kept: usize,
     pub(crate) polled: Places,
+    pub(crate) polls: Polls,
     pub(crate) remembered: [Remembered; WAYS],
     /// The trace's memory of the thread; null until its first call that is traced.
     pub(crate) trace: *mut c_void,
-}
-
-impl Thread {
-    /// Goes into a call of MPI. True for the program's own call, false for one within another.
-    #[inline(always)]
-    pub(crate) fn enter(&mut self) -> bool {
-        let (depth, is_outermost) = self.depth.overflowing_sub(1);
-        self.depth = depth;
-        is_outermost
-    }
-
-    /// Leaves a call of MPI.
-    #[inline(always)]
-    pub(crate) fn leave(&mut self) {
-        self.depth = self.depth.wrapping_add(1);
-    }
-
-    /// True in a call of MPI.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(crate) fn is_in_mpi(&self) -> bool {
-        self.depth != 0
-    }
-
-    /// True in the program's own call, and not in one within it.
-    #[inline(always)]
-    pub(crate) fn is_in_outermost(&self) -> bool {
-        self.depth == u64::MAX
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -75,7 +49,8 @@ mod place {
         ".hidden kilter_tracer_thread",
         ".type kilter_tracer_thread, @object",
         ".size kilter_tracer_thread, {size}",
-        ".p2align 4",
+        // A line of the cache: the first one has all that most polls need.
+        ".p2align 6",
         "kilter_tracer_thread:",
         ".zero {size}",
         ".popsection",
@@ -103,15 +78,16 @@ mod place {
 mod place {
     use std::cell::UnsafeCell;
 
-    use super::{Places, Polls, Remembered, Thread, WAYS};
+    use super::{Gate, Places, Polls, Remembered, Thread, WAYS};
 
     thread_local! {
         static THREAD: UnsafeCell<Thread> = const {
             UnsafeCell::new(Thread {
                 site: 0,
-                depth: 0,
-                polls: Polls::NONE,
+                gate: Gate::START,
+                kept: 0,
                 polled: Places::NONE,
+                polls: Polls::NONE,
                 remembered: [Remembered { generation: 0, handle: 0, state: std::ptr::null() }; WAYS],
                 trace: std::ptr::null_mut(),
             })
@@ -125,23 +101,3 @@ mod place {
 }
 
 pub(crate) use place::current;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_programs_call_is_told_from_those_within_it() {
-        // SAFETY: zeros are a thread's state at its start.
-        let mut thread: Thread = unsafe { std::mem::zeroed() };
-        for _ in 0..2 {
-            assert!(!thread.is_in_outermost());
-            assert!(thread.enter() && thread.is_in_outermost());
-            assert!(!thread.enter() && !thread.enter() && !thread.is_in_outermost());
-            thread.leave();
-            thread.leave();
-            assert!(thread.is_in_outermost());
-            thread.leave();
-        }
-    }
-}

@@ -1,5 +1,6 @@
 /* Polls of known numbers at one place for each function, where they ask for several things in turn: requests, communicators, something that is not there,
- * nothing at all. With an argument two threads poll at the same time. Prints how often each function was called, and "OK". */
+ * nothing at all. With an argument two threads poll at the same time. MPI_Testall and MPI_Testsome are called as often as MPI_Testany, and MPI_Improbe as
+ * MPI_Iprobe where that does not fail. Prints how often each function was called, and "OK". */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -25,10 +26,13 @@ __attribute__((noinline)) static int test(MPI_Request *request) {
     return flag;
 }
 
-__attribute__((noinline)) static int testany(int asked) {
-    int index, flag;
-    MPI_Testany(asked, never, &index, &flag, MPI_STATUS_IGNORE);
-    return flag;
+/* A bit for each function that found something. */
+__attribute__((noinline)) static int tests(int asked, MPI_Request *list) {
+    int index, indices[2], any, all, some;
+    MPI_Testany(asked, list, &index, &any, MPI_STATUS_IGNORE);
+    MPI_Testall(asked, list, &all, MPI_STATUSES_IGNORE);
+    MPI_Testsome(asked, list, &some, indices, MPI_STATUSES_IGNORE);
+    return any | all << 1 | (some != 0) << 2;
 }
 
 __attribute__((noinline)) static int probe(int from, MPI_Comm comm) {
@@ -36,13 +40,19 @@ __attribute__((noinline)) static int probe(int from, MPI_Comm comm) {
     return MPI_Iprobe(from, 99, comm, &flag, MPI_STATUS_IGNORE) ? -1 : flag;
 }
 
+__attribute__((noinline)) static int improbe(int from, MPI_Comm comm) {
+    int flag = 0;
+    MPI_Message found;
+    return MPI_Improbe(from, 99, comm, &flag, &found, MPI_STATUS_IGNORE) ? -1 : flag;
+}
+
 /* Polls that find nothing. */
 static int polls(int number, int asked, int kind, MPI_Comm comm) {
     int found = 0;
     for (int i = 0; i < number; i++) {
         found |= count(TEST, 1, test(&never[i % 2]));
-        found |= count(TESTANY, asked, testany(asked));
-        found |= count(kind, 0, probe(MPI_ANY_SOURCE, comm));
+        found |= count(TESTANY, asked, tests(asked, never));
+        found |= count(kind, 0, probe(MPI_ANY_SOURCE, comm)) | improbe(MPI_ANY_SOURCE, comm);
     }
     return found;
 }
@@ -64,19 +74,26 @@ static int cancel(void *state, int complete) {
     return MPI_SUCCESS;
 }
 
+static MPI_Request complete(void) {
+    MPI_Request request;
+    MPI_Grequest_start(query, release, cancel, NULL, &request);
+    MPI_Grequest_complete(request);
+    return request;
+}
+
 /* Polls between which something is found, is no operation, fails, or is not counted. */
 static int alone(int rank) {
     int wrong = polls(MANY, 2, WORLD, MPI_COMM_WORLD) | polls(MANY, 1, OWN, MPI_COMM_SELF);
     for (int i = 0; i < 20; i++) {
         wrong |= polls(300, 1 + i % 2, i % 2 ? OWN : WORLD, i % 2 ? MPI_COMM_SELF : MPI_COMM_WORLD);
-        MPI_Request request;
-        MPI_Grequest_start(query, release, cancel, NULL, &request);
-        MPI_Grequest_complete(request);
+        MPI_Request request = complete(), none[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}, one[2] = {never[0], complete()};
         wrong |= !count(TEST, 1, test(&request));
         wrong |= request != MPI_REQUEST_NULL || !count(TEST, 1, test(&request));
+        /* The first function takes what is complete. */
+        wrong |= count(TESTANY, 2, tests(2, one)) != 1 || count(TESTANY, 2, tests(2, none)) != 7;
         wrong |= count(FAILED, 0, probe(99, MPI_COMM_WORLD)) != -1;
         MPI_Pcontrol(0);
-        wrong |= test(&never[0]) | testany(1) | probe(MPI_ANY_SOURCE, MPI_COMM_SELF);
+        wrong |= test(&never[0]) | tests(1, never) | probe(MPI_ANY_SOURCE, MPI_COMM_SELF) | improbe(MPI_ANY_SOURCE, MPI_COMM_SELF);
         MPI_Pcontrol(1);
     }
     /* The second one may get the handle of the first. */

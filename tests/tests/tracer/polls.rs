@@ -36,11 +36,15 @@ fn polled(mpi: Mpi, arguments: &[&Path]) {
     let counts = counts(&profile);
     let of = |communicator, function| counts.get(&(communicator, function)).copied().unwrap_or_default();
     assert_eq!(of("", "MPI_Test"), test, "{case}");
-    assert_eq!(of("", "MPI_Testany"), testany, "{case}");
-    assert_eq!(of("world", "MPI_Iprobe"), world, "{case}");
-    // A communicator of one rank has the name of the rank's own.
-    assert_eq!(of("self", "MPI_Iprobe"), (own.0 + lonely.0, 0), "{case}");
-    assert_eq!(of("world#2", "MPI_Iprobe"), twin, "{case}: {counts:?}");
+    for function in ["MPI_Testany", "MPI_Testall", "MPI_Testsome"] {
+        assert_eq!(of("", function), testany, "{case} {function}");
+    }
+    for function in ["MPI_Iprobe", "MPI_Improbe"] {
+        assert_eq!(of("world", function), world, "{case} {function}");
+        // A communicator of one rank has the name of the rank's own.
+        assert_eq!(of("self", function), (own.0 + lonely.0, 0), "{case} {function}");
+        assert_eq!(of("world#2", function), twin, "{case} {function}: {counts:?}");
+    }
     let missing = profile.ranks.iter().map(|rank| rank.missing.failed_calls);
     assert_eq!(missing.sum::<u64>(), failed.0, "{case}");
 }

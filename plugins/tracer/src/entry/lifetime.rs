@@ -15,7 +15,7 @@ struct Inside;
 impl Inside {
     fn new() -> Inside {
         // SAFETY: the state of this thread, which nobody else looks at.
-        unsafe { (*thread::current()).enter() };
+        unsafe { (*thread::current()).gate.enter() };
         Inside
     }
 }
@@ -23,7 +23,7 @@ impl Inside {
 impl Drop for Inside {
     fn drop(&mut self) {
         // SAFETY: the state of this thread, which nobody else looks at.
-        unsafe { (*thread::current()).leave() };
+        unsafe { (*thread::current()).gate.leave() };
     }
 }
 

@@ -60,11 +60,13 @@ macro_rules! exported {
         #[unsafe(naked)]
         unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
             std::arch::naked_asm!(
+                ".cfi_startproc",
                 "mov rax, qword ptr [rip + kilter_tracer_thread@GOTTPOFF]",
                 "mov r11, qword ptr [rsp]",
                 $($before,)*
                 "mov qword ptr fs:[rax], r11",
                 "jmp {function}",
+                ".cfi_endproc",
                 $($operands)*
                 function = sym $function,
             )

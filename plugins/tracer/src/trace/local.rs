@@ -223,5 +223,5 @@ impl Local {
 #[inline]
 pub(crate) fn is_outermost() -> bool {
     // SAFETY: the state of this thread, which nobody else looks at.
-    unsafe { (*thread::current()).is_in_outermost() }
+    unsafe { (*thread::current()).gate.is_in_outermost() }
 }
