@@ -129,7 +129,10 @@ fn print_longest() {
         return;
     }
     let computed: Duration = all.iter().map(|one| one.computed).sum();
-    println!("all tests: {:.1} s of a processor; the longest:", computed.as_secs_f64());
+    println!(
+        "all tests: {:.1} s of a processor; the longest:",
+        computed.as_secs_f64()
+    );
     all.sort_by_key(|one| std::cmp::Reverse(one.passed));
     for one in all.iter().take(LONGEST) {
         let (passed, computed) = (one.passed.as_secs_f64(), one.computed.as_secs_f64());
