@@ -11,6 +11,8 @@ use kilter_profile::{Profile, Rule};
 use kilter_tests::components::with_all;
 use kilter_tests::{build, build_for, left_out};
 
+use crate::dropin::yielding;
+
 /// Seconds after which a job has failed.
 const LIMIT: &str = "180";
 
@@ -221,11 +223,17 @@ impl Mpi {
         let mut all = vec![("LD_PRELOAD", preload.as_str())];
         all.retain(|(name, _)| variables.iter().all(|(given, _)| given != name));
         all.extend(variables);
+        let yielding = yielding::of(self);
+        all.extend(yielding.variables);
         for (name, value) in all {
+            let mut value = value.to_owned();
+            if let Some(library) = yielding.behind.as_ref().filter(|_| name == "LD_PRELOAD") {
+                value += &format!(":{}", library.display());
+            }
             if self.is_open_mpi() {
                 command.arg("-x").arg(format!("{name}={value}"));
             } else {
-                command.args(["-genv", name, value]);
+                command.args(["-genv", name, &value]);
             }
         }
         let output = command.args(program).output().expect("coreutils' timeout starts");

@@ -13,3 +13,4 @@ pub(crate) mod presence;
 pub(crate) mod programs;
 pub(crate) mod python;
 pub(crate) mod replacement;
+pub(crate) mod yielding;
