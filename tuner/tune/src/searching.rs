@@ -1,7 +1,5 @@
 //! A round of the search: its steps propose changes, and the ledger takes over those that are needed.
 
-use std::collections::BTreeSet;
-
 use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, Change};
 use kilter_model::deployment::{Assignment, Deployment, Selection};

@@ -106,7 +106,7 @@ pub struct Session<'run> {
     asked: Asked,
     /// Failure of a job that did not start, again; this session does not try it any more.
     not_started: Option<JobFailure>,
-    /// True if a job ended before it started, and was started once more.
+    /// True if a job did not start, and was started once more.
     started_again: bool,
     recovered: bool,
     /// True once the job's time is over. Questions without a stored answer then stay unanswered.

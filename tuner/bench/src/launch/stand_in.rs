@@ -238,7 +238,8 @@ fn play() {
         directory,
         blocks: 0,
     };
-    if player.plays(&["never-starts"]) {
+    let is_second = || is_first(plan) && plan.contains("second");
+    if player.plays(&["never-starts"]) || (player.plays(&["second-job-hangs-once"]) && is_second()) {
         halt();
     } else if player.plays(&["fails-to-start"]) || (player.plays(&["fails-to-start-once"]) && is_first(plan)) {
         eprintln!("stand-in: not enough slots");

@@ -13,7 +13,7 @@ pub struct Ended {
     pub other_cores: Option<f64>,
     /// Blocks left unanswered because its time was over.
     pub unanswered: usize,
-    /// The failure, if it ended before it started and was started once more.
+    /// The failure, if it did not start and was started once more.
     pub started_again: Option<String>,
 }
 

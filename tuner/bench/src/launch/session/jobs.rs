@@ -82,10 +82,13 @@ impl Session<'_> {
 
     /// Gives up the job after an error. A job that ended before it started is forgotten once, so that the next question
     /// starts it again: launchers and libraries have failures of the moment (Open MPI under `srun` dies in MPI_Init when
-    /// a peer's first message is early, <https://github.com/open-mpi/ompi/issues/12495>).
+    /// a peer's first message is early, <https://github.com/open-mpi/ompi/issues/12495>). So is one that hangs there, which takes all the time that a
+    /// start is given, where the same command has started a job of this run before.
     pub(super) fn go_on_after(&mut self, error: SessionError) -> Result<(), SessionError> {
         match &error {
-            SessionError::Job(failure @ JobFailure::DidNotStart { ended: true, .. }) if !self.started_again => {
+            SessionError::Job(failure @ JobFailure::DidNotStart { ended, .. })
+                if !self.started_again && (*ended || self.run.has_started(&self.spec.command.to_string())?) =>
+            {
                 self.started_again = true;
                 let said = failure.to_string();
                 match (self.job.take(), self.watch) {

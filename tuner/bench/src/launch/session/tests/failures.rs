@@ -73,6 +73,23 @@ fn a_job_that_ends_before_it_starts_is_started_once_more() {
     site.nobody_is_left();
 }
 
+/// A library's initialisation may hang once; that its command starts jobs was seen before.
+#[test]
+fn a_job_that_hangs_before_it_starts_is_started_once_more_where_its_command_has_started_one() {
+    let site = Site::new();
+    let run = site.run();
+    let mut session = site.session(&run, "second-job-hangs-once");
+    assert_eq!(session.measure(&block("b1")).unwrap(), expected("b1"));
+    session.finish().unwrap();
+    let mut session = site.session(&run, "second-job-hangs-once");
+    session.spec.key = "second".to_owned();
+    session.spec.limits.start_seconds = 3.0;
+    assert_eq!(session.measure(&block("b1")).unwrap(), expected("b1"));
+    assert_eq!((run.launch_count().unwrap(), run.started_again().unwrap()), (3, 1));
+    session.finish().unwrap();
+    site.nobody_is_left();
+}
+
 #[test]
 fn a_job_that_does_not_start_again_is_given_up_and_tried_when_resumed() {
     for (behaviour, limit, part, launches) in [
