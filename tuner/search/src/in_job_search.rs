@@ -5,9 +5,11 @@
 //! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
 //! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
 //!
-//! [`field`] says who may compete, [`screening`] holds the first two rounds and [`finals`] the last, [`job`] restarts a job when a candidate
-//! takes it down, [`items`] are its lines of the plan, and [`pace`] foresees the seconds of a final.
+//! [`field`] says who may compete, [`screening`] holds the first two rounds and [`finals`] the last, [`datatypes`] looks at what the library's
+//! algorithms make of other data, [`job`] restarts a job when a candidate takes it down, [`items`] are its lines of the plan, and [`pace`] foresees the
+//! seconds of a final.
 
+mod datatypes;
 mod field;
 mod finals;
 mod items;
@@ -28,6 +30,7 @@ use kilter_protocol::fault::FaultKind;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
+use self::datatypes::Objection;
 pub use self::finals::FINAL_LAUNCHES;
 pub use self::items::item;
 use self::job::Job;
@@ -37,7 +40,6 @@ use crate::arrivals::{Apart, slower};
 use crate::choose::{Choice, Measured, Otherwise, choose_among};
 use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
-use crate::datatypes::{self, Objection};
 use crate::guide::Guide;
 use crate::proof::{self, Finding};
 use crate::repetition::Purpose;

@@ -7,7 +7,6 @@ pub mod components;
 pub mod context;
 pub mod correctness;
 pub mod cost_model;
-pub mod datatypes;
 pub mod findings;
 pub mod gates;
 pub mod guide;

@@ -16,8 +16,8 @@ use kilter_protocol::fault::FaultKind;
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_protocol::task::Task;
 
+use super::items::item;
 use crate::context::Jobs;
-use crate::in_job_search::item;
 use crate::target::Target;
 
 /// Repetitions: messages that one call leaves behind meet the next.
@@ -28,11 +28,11 @@ const BLOCK_SECONDS: f64 = 1.0;
 
 /// A failure on such data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Objection {
+pub(super) struct Objection {
     /// The kind.
-    pub what: FaultKind,
+    pub(super) what: FaultKind,
     /// The observed failure.
-    pub detail: String,
+    pub(super) detail: String,
 }
 
 /// The call of a collective whose ranks have different datatypes, or strided data; `None` for a collective that Kilter knows none of.
@@ -53,7 +53,7 @@ fn typed(collective: Collective, bytes: u64) -> Option<Subject> {
 ///
 /// # Errors
 /// A failure that the selection does not explain.
-pub fn objection(
+pub(super) fn objection(
     jobs: &Jobs<'_>,
     label: &str,
     setup: &Setup,
