@@ -63,7 +63,7 @@ pub fn left_out(reason: impl Into<String>) {
     });
 }
 
-/// What a test took.
+/// Times of a test.
 struct Taken {
     name: String,
     /// Time that passed.

@@ -184,12 +184,12 @@ fn longer(slower: f64) -> String {
     }
 }
 
-/// Says how many launches ended before they started, so that a library or a setting that fails now and then is not overlooked.
+/// Says how many launches ended or hung before they started, so that a library or a setting that fails now and then is not overlooked.
 fn warn_of_failed_starts(jobs: &Jobs<'_>) {
     if let Ok(again @ 1..) = jobs.run.started_again() {
         let launches = if again == 1 { "launch" } else { "launches" };
         jobs.progress.warn(&format!(
-            "{again} {launches} ended before the start, for which the launcher or the library is to blame, and started when launched again; \
+            "{again} {launches} ended or hung before the start, for which the launcher or the library is to blame, and started when launched again; \
              the logs are in `launches`"
         ));
     }

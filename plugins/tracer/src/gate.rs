@@ -15,11 +15,11 @@ impl Gate {
     #[cfg(any(test, not(target_arch = "x86_64")))]
     pub(crate) const START: Gate = Gate(0);
 
-    /// What going into a poll adds that is not timed.
+    /// Added to the word on going into a poll that is not timed.
     #[cfg(target_arch = "x86_64")]
     pub(crate) const INTO_UNTIMED: i64 = -CALL - 1;
 
-    /// What leaving a call adds.
+    /// Added to the word on leaving a call.
     #[cfg(target_arch = "x86_64")]
     pub(crate) const OUT: i64 = CALL;
 

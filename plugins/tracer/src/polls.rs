@@ -6,8 +6,8 @@
 //! timed each time.
 //! A call that finds something halves the row: a program that goes on to poll as before is soon known again, and one that finds something each time is
 //! timed each time.
-//! Where polls take long, as those that give the processor away, timing costs next to nothing, and few of them make up most of the time. So the longer the
-//! timed ones take, the more are timed.
+//! Timing costs next to nothing beside polls that take long, as those that give the processor away, and few of them make up most of the time. So the longer
+//! the timed ones take, the more are timed.
 
 use crate::gate::Gate;
 
@@ -214,7 +214,7 @@ mod tests {
         assert!((6_000..12_000).contains(&few), "{few} of 1000000");
     }
 
-    /// How far the time by the timed calls is from the script's, as a share of it, and the share of calls that is timed.
+    /// Error of the time by the timed calls, as a share of the script's, and the share of calls that is timed.
     fn judged(calls: u64, script: impl Fn(u64) -> u64) -> (f64, f64) {
         let all: u64 = (1..=calls).map(&script).sum();
         let (ticks, timed) = Polling::new().played(calls, script);

@@ -168,7 +168,7 @@ impl Begun {
     /// Takes the short way of a poll; the clock at its end if it needs the long one.
     ///
     /// Counts of a poll have all in its cell. A trace tells calls that found nothing together, and the begin of each is enough: the clock is not read again.
-    /// Where calls are both counted and traced, the counts need the length of each, and all take the long way.
+    /// All take the long way if calls are both counted and traced: the counts need the length of each.
     ///
     /// # Safety
     /// The call was valid, and its communicator still is.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::dropin::job::Mpi;
 
-/// What a job needs for that.
+/// Additions to a job for that.
 pub(crate) struct Yielding {
     /// A library that is preloaded behind all others.
     pub(crate) behind: Option<PathBuf>,

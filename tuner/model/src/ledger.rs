@@ -160,8 +160,7 @@ impl Ledger {
     /// The deployment, with the changes that launches have confirmed in this round of the search.
     #[must_use]
     pub fn in_force(&self) -> Deployment {
-        let is_in_force = |decision: &&Decision| decision.stands() || decision.state == State::Confirmed;
-        of(self.decisions.iter().filter(is_in_force))
+        self.in_force_without(&[])
     }
 
     /// The deployment that was proven last.

@@ -98,9 +98,8 @@ impl Choice {
     /// Leaves the chosen candidate out if it takes more than `1 - floor` of the default's time: something else fixes the target. Those that were
     /// compared with it are no better.
     pub fn give_way(&mut self, floor: f64) {
-        let mut candidates = self.contest.candidates.iter();
-        let gains_nothing = |one: &&Contestant| one.chosen && one.ratio_to_default > 1.0 - floor;
-        if candidates.find(gains_nothing).is_none() {
+        let gains_nothing = |one: &Contestant| one.chosen && one.ratio_to_default > 1.0 - floor;
+        if !self.contest.candidates.iter().any(gains_nothing) {
             return;
         }
         let no_better = |one: &Contestant| NotDeployed::NoBetterThanDefault {
@@ -143,9 +142,8 @@ pub fn choose_among(
     otherwise: Otherwise,
 ) -> Choice {
     let against = |candidate: &Measured| candidate.selection.as_ref().and_then(objection);
-    let tightest = bounds.iter().map(Sample::median).min_by(f64::total_cmp);
-    let floor = |bound: f64| bound + (rule.effect_floor * bound).max(2.0 * rule.noise_seconds);
-    let fixes = |candidate: &Measured| tightest.is_none_or(|bound| candidate.medians.median() <= floor(bound));
+    let tightest = tightest(bounds);
+    let fixes = |candidate: &Measured| meets(&candidate.medians, tightest, rule);
     let admitted: Vec<&Measured> = candidates.iter().filter(|c| against(c).is_none()).collect();
     let fix = simplest_of_best(admitted.iter().copied().filter(|c| fixes(c)), rule);
     let fastest = candidates
@@ -231,6 +229,16 @@ pub fn choose_among(
             screened: Vec::new(),
         },
     }
+}
+
+/// Least median of the bounds, in seconds; `None` without any.
+pub(crate) fn tightest(bounds: &[Sample]) -> Option<f64> {
+    bounds.iter().map(Sample::median).min_by(f64::total_cmp)
+}
+
+/// True if the median is within the rule's floor of the bound, or there is none.
+pub(crate) fn meets(medians: &Sample, bound: Option<f64>, rule: &Rule) -> bool {
+    bound.is_none_or(|bound| !rule.is_relevant(medians.median(), bound))
 }
 
 /// The simplest of those that are statistically as good as the fastest, the faster of two that are as simple.

@@ -7,10 +7,9 @@
 use std::collections::BTreeSet;
 
 use kilter_model::deployment::{Deployment, Selection};
-use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
-use crate::choose::Measured;
+use crate::choose::{Measured, meets, tightest};
 use crate::context::InJobSearch;
 use crate::in_job_search::{Contests, Held};
 use crate::target::Target;
@@ -52,13 +51,13 @@ fn is_fixed(without: &Held, with: &Held, rule: &Rule) -> bool {
     let Some((selected, default)) = of(without, true).zip(of(with, false)) else {
         return false;
     };
-    let tightest = without.bounds.iter().map(Sample::median).min_by(f64::total_cmp);
-    tightest.is_none_or(|bound| !rule.is_relevant(selected.median(), bound)) && !is_slower(&default, &selected)
+    meets(&selected, tightest(&without.bounds), rule) && !is_slower(&default, &selected)
 }
 
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::Collective;
+    use kilter_stats::sample::Sample;
 
     use super::*;
 

@@ -69,7 +69,7 @@ fn a_launch_that_fails_now_and_then_is_started_again_and_nothing_is_blamed() {
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
     assert!(is_mended(&run, SLOW));
     assert_eq!(quarantined(&run), []);
-    warning(&run, "ended before the start");
+    warning(&run, "ended or hung before the start");
 }
 
 #[test]

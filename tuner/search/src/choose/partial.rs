@@ -25,7 +25,7 @@ pub(super) fn best<'m>(candidates: &[&'m Measured], rule: &Rule) -> Option<&'m M
 
 /// True if the launches show that a candidate is faster than the default.
 ///
-/// Where launches are enough for the rule's test, it decides, with the effect floor: a candidate that gains nothing passes with a probability of
+/// The rule's test decides, with the effect floor, if launches are enough for it: a candidate that gains nothing passes with a probability of
 /// alpha at most. The test of pairs needs four launches for 0.05. With two or three, each launch of the candidate has to be faster than each of the
 /// default, which chance alone does in 1 of 6 or 1 of 20 cases, and the default's median has to exceed the candidate's by half, which a slow mode
 /// of the machine does not. These probabilities are of one candidate, and of several finalists one is lucky more often. The proof has to show the

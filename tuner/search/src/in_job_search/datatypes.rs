@@ -101,13 +101,28 @@ pub(super) fn objection(
 
 #[cfg(test)]
 mod tests {
+    use kilter_model::config::guideline::load_embedded;
+
     use super::*;
 
     #[test]
     fn calls_of_other_datatypes_are_those_of_the_guidelines() {
         let text = |collective| typed(collective, 8).map(|subject| subject.text);
-        assert_eq!(text(Collective::Bcast).as_deref(), Some("bcast(n, sendtype=struct)"));
-        assert_eq!(text(Collective::Gather).as_deref(), Some("gather(n, sendtype=vector)"));
+        let mut found = 0;
+        for guideline in load_embedded().unwrap() {
+            let left = guideline
+                .expression
+                .map(|both| both.left.to_string())
+                .unwrap_or_default();
+            let Some(argument) = left.strip_prefix("A(n, sendtype=") else {
+                continue;
+            };
+            for collective in guideline.functions {
+                assert_eq!(text(collective), Some(format!("{collective}(n, sendtype={argument}")));
+                found += 1;
+            }
+        }
+        assert_eq!(found, 4);
         assert_eq!(text(Collective::Reduce), None);
     }
 }
