@@ -62,7 +62,7 @@ impl Launch {
         ];
         let priority = family
             .realtime_priority
-            .map(|priority| ("KILTER_WAITER_FIFO", priority.to_owned()));
+            .map(|priority| ("KILTER_WAITER_PRIORITY", priority.to_owned()));
         environment.extend(priority);
         let tmp = text(&state.path("tmp"))?;
         let words = [

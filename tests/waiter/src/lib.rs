@@ -10,7 +10,10 @@
 //! | --- | --- |
 //! | `KILTER_WAITER` | `block`: wait; `yield`: give the processor away after an empty poll; `off` or unset: do nothing |
 //! | `KILTER_WAITER_US` | longest wait in microseconds, 1 to 1000000 (default 1000) |
-//! | `KILTER_WAITER_FIFO` | real-time priority (`SCHED_FIFO`) of a rank, 1 to 99; unset or 0: none |
+//! | `KILTER_WAITER_PRIORITY` | real-time priority (`SCHED_RR`) of a rank, 1 to 99; unset or 0: none |
+//!
+//! Ranks take turns (`SCHED_RR`): one that polls without a system call, as libfabric's does between two looks at its connections, would keep its processor
+//! from the others for ever where there are fewer of them than ranks (`SCHED_FIFO`).
 //!
 //! Other libraries may be preloaded before it or behind it: it defines `MPI_Init` and `PMPI_Init`, and each calls the next one in order.
 //! The hooks allocate nothing, take no lock, and leave `errno` as the system call set it.

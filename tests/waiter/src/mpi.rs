@@ -89,7 +89,7 @@ fn next(name: &CStr) -> Option<*mut c_void> {
 
 fn raise() {
     if let Some(priority) = settings::priority() {
-        schedule(libc::SCHED_FIFO, priority);
+        schedule(libc::SCHED_RR, priority);
     }
 }
 

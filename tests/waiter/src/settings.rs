@@ -41,7 +41,7 @@ pub(crate) fn mode() -> Mode {
 
 /// The real-time priority that ranks get, if any.
 pub(crate) fn priority() -> Option<c_int> {
-    let priority = number(variable(c"KILTER_WAITER_FIFO")?)?;
+    let priority = number(variable(c"KILTER_WAITER_PRIORITY")?)?;
     (1..=99).contains(&priority).then_some(priority as c_int)
 }
 

@@ -277,9 +277,10 @@ fn simplicity(candidate: &Measured) -> (u8, usize) {
         None => (0, 0),
         Some(Selection::Settings(settings)) => (1, settings.len()),
         Some(Selection::Mockup(_)) => (2, 0),
-        Some(Selection::Algorithm(..)) => (3, 0),
+        // Fewer numbers that a reader has to understand.
+        Some(Selection::Algorithm(_, values)) => (3, values.len()),
         // One more file to install.
-        Some(Selection::Plugin(_)) => (3, 1),
+        Some(Selection::Plugin(_)) => (4, 0),
     }
 }
 
@@ -356,6 +357,18 @@ mod tests {
         ];
         assert_eq!(decide(&both, Some(8098.0)).chosen, algorithm());
         assert_eq!(decide(&both[..2], Some(8098.0)).chosen, plugin);
+    }
+
+    #[test]
+    fn among_equals_the_algorithm_with_fewer_parameters_is_simpler() {
+        let row = |id: &str, values: &[u64]| Some(Selection::Algorithm(id.to_owned(), values.to_vec()));
+        let (lanes, binomial) = (row("bcast.lanes", &[64, 0, 32768]), row("bcast.binomial", &[]));
+        let candidates = [
+            measured(None, 1950.0),
+            measured(lanes, 1010.0),
+            measured(binomial.clone(), 1015.0),
+        ];
+        assert_eq!(decide(&candidates, Some(1020.0)).chosen, binomial);
     }
 
     #[test]

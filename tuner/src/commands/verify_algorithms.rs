@@ -39,6 +39,7 @@ pub(super) fn run(typed: cli::VerifyAlgorithms) -> anyhow::Result<Status> {
         program: programs.verifier()?,
         template: &template,
         directory: common.out.join("launches"),
+        usual_start_seconds: None,
     };
     let store = Store::open(&common.db)?;
     let (library, machine) = (

@@ -11,7 +11,7 @@ use kilter_protocol::row::{Needs, Row, Rows};
 use kilter_protocol::schedule::Schedule;
 
 use super::call::{Call, Settings};
-use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
+use kilter_bench::launch::scripted::{Ends, Noise, NotStarted, RowEnds};
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::Library;
 
@@ -40,8 +40,8 @@ pub struct ScriptedLibrary {
     costs: Vec<(Collective, Cost)>,
     rows: BTreeMap<String, Cost>,
     faults: Vec<(Test, Ends)>,
-    fails_to_start: Option<SettingsTest>,
-    pub(super) failing_verifiers: Cell<usize>,
+    not_started: Option<(SettingsTest, NotStarted)>,
+    pub(super) failing_verifiers: Cell<(usize, NotStarted)>,
     /// Condition under which the library uses the algorithms that are chosen.
     admits: Option<SettingsTest>,
     /// Settings that read back and act as nothing.
@@ -107,8 +107,8 @@ impl ScriptedLibrary {
             costs: Vec::new(),
             rows: BTreeMap::new(),
             faults: Vec::new(),
-            fails_to_start: None,
-            failing_verifiers: Cell::new(0),
+            not_started: None,
+            failing_verifiers: Cell::new((0, NotStarted::Ends)),
             admits: None,
             idle: BTreeSet::new(),
             deaf: BTreeSet::new(),
@@ -212,7 +212,14 @@ impl ScriptedLibrary {
     /// Jobs do not start under these settings.
     #[must_use]
     pub fn fails_to_start(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
-        self.fails_to_start = Some(Box::new(when));
+        self.not_started = Some((Box::new(when), NotStarted::Ends));
+        self
+    }
+
+    /// Jobs hang before they start under these settings.
+    #[must_use]
+    pub fn hangs_before_start(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
+        self.not_started = Some((Box::new(when), NotStarted::Hangs));
         self
     }
 
@@ -257,10 +264,10 @@ impl ScriptedLibrary {
         self.verified_row(id, RowEnds::Wrong("rank 1: 7 in place of 8".to_owned()))
     }
 
-    /// The first `times` jobs of `kilter-verify` end before they start.
+    /// The first `times` jobs of `kilter-verify` do not start.
     #[must_use]
-    pub fn verifiers_fail_to_start(self, times: usize) -> ScriptedLibrary {
-        self.failing_verifiers.set(times);
+    pub fn verifiers_do_not_start(self, times: usize, fault: NotStarted) -> ScriptedLibrary {
+        self.failing_verifiers.set((times, fault));
         self
     }
 
@@ -363,8 +370,9 @@ impl ScriptedLibrary {
         fault.map(|(_, ends)| ends.clone())
     }
 
-    pub(super) fn starts(&self, settings: &Settings<'_>) -> bool {
-        !self.fails_to_start.as_ref().is_some_and(|when| when(settings))
+    pub(super) fn not_started(&self, settings: &Settings<'_>) -> Option<NotStarted> {
+        let (when, fault) = self.not_started.as_ref()?;
+        when(settings).then_some(*fault)
     }
 
     pub(super) fn admits(&self, settings: &Settings<'_>) -> bool {

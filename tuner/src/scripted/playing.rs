@@ -18,7 +18,7 @@ use super::files::InForce;
 use super::functions;
 use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
 use kilter_bench::launch::CommandSpec;
-use kilter_bench::launch::scripted::{Ends, Launched, Play, Played, RowEnds, Script};
+use kilter_bench::launch::scripted::{Ends, Launched, NotStarted, Play, Played, RowEnds, Script};
 use kilter_model::config::library::{Column, Library};
 use kilter_model::ranged;
 
@@ -43,19 +43,20 @@ impl Script for Jobs {
             says_bits: !header.bits_at.is_empty(),
             says_paths: header.call_paths,
         };
-        if !self.library.starts(&playing.settings(&[])) {
-            return Launched::Fails("the job does not start under these settings".to_owned());
-        }
-        Launched::Runs {
-            start: Box::new(playing.start(header)),
-            play: Box::new(playing),
+        match self.library.not_started(&playing.settings(&[])) {
+            Some(NotStarted::Ends) => Launched::Fails("the job does not start under these settings".to_owned()),
+            Some(NotStarted::Hangs) => Launched::Silent,
+            None => Launched::Runs {
+                start: Box::new(playing.start(header)),
+                play: Box::new(playing),
+            },
         }
     }
 
-    fn verifier_starts(&self) -> bool {
-        let left = self.library.failing_verifiers.get();
-        self.library.failing_verifiers.set(left.saturating_sub(1));
-        left == 0
+    fn verifier_not_started(&self) -> Option<NotStarted> {
+        let (left, fault) = self.library.failing_verifiers.get();
+        self.library.failing_verifiers.set((left.saturating_sub(1), fault));
+        (left > 0).then_some(fault)
     }
 
     fn shows_reports_every(&self, elapsed: Duration) -> Duration {

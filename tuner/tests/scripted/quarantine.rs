@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use kilter_bench::launch::scripted::NotStarted;
+
 use super::resume::killed;
 use super::*;
 
@@ -72,19 +74,51 @@ fn a_launch_that_fails_now_and_then_is_started_again_and_nothing_is_blamed() {
     warning(&run, "ended or hung before the start");
 }
 
+/// A library's initialisation may hang now and then. Jobs start within a second here, so that each such launch costs the ten of a first start.
+#[test]
+fn a_launch_that_hangs_before_it_starts_now_and_then_is_started_again_and_nothing_is_blamed() {
+    let (launches, hung) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let library = slow_reduce(|call| call.algorithm == 2).hangs_before_start({
+        let hung = Rc::clone(&hung);
+        move |_| {
+            launches.set(launches.get() + 1);
+            let hangs = launches.get() % 5 == 2;
+            hung.set(hung.get() + usize::from(hangs));
+            hangs
+        }
+    });
+    let run = tune(library, REDUCE);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
+    assert!(is_mended(&run, SLOW));
+    assert_eq!(quarantined(&run), []);
+    warning(&run, &format!("{} launches ended or hung before the start", hung.get()));
+    let calm = tune(slow_reduce(|call| call.algorithm == 2), REDUCE);
+    let lost_seconds = run.seconds - calm.seconds;
+    assert!(
+        hung.get() > 1 && lost_seconds < 12.0 * hung.get() as f64,
+        "{lost_seconds}"
+    );
+}
+
 #[test]
 fn a_verifier_that_does_not_start_is_started_once_more() {
-    let library = |times| {
-        slow_reduce(|_| false)
-            .row("reduce.binomial", |_, usual| 0.5 * usual)
-            .verifiers_fail_to_start(times)
-    };
-    let run = tune(library(1), REDUCE);
-    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.binomial"]);
-    warning(&run, "kilter-verify crashed");
-    let (_directory, site) = site(library(2));
-    let error = site.tune(&REDUCE.split_whitespace().collect::<Vec<_>>()).unwrap_err();
-    assert!(format!("{error:#}").contains("kilter-verify crashed"), "{error:#}");
+    for (fault, text) in [
+        (NotStarted::Ends, "kilter-verify crashed"),
+        (NotStarted::Hangs, "kilter-verify hung: no sign of life for 10 s"),
+    ] {
+        let library = |times| {
+            slow_reduce(|_| false)
+                .row("reduce.binomial", |_, usual| 0.5 * usual)
+                .verifiers_do_not_start(times, fault)
+        };
+        let run = tune(library(1), REDUCE);
+        assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.binomial"]);
+        warning(&run, text);
+        let (_directory, site) = site(library(2));
+        let error = site.tune(&REDUCE.split_whitespace().collect::<Vec<_>>()).unwrap_err();
+        let words = text.split(':').next().unwrap();
+        assert!(format!("{error:#}").contains(words), "{error:#}");
+    }
 }
 
 #[test]

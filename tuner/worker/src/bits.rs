@@ -14,7 +14,7 @@ use kilter_protocol::plan::{Block, Element, Item, Root};
 use kilter_protocol::report::{BITS, BITS_VARY, Event};
 
 use crate::among::Members;
-use crate::candidate::{Buffers, Candidate};
+use crate::candidate::{Buffers, Candidate, Lent};
 use crate::clock;
 use crate::hash;
 use crate::images::Gallery;
@@ -107,7 +107,12 @@ fn call(session: &Session, item: &Item, root: usize, of: &Candidate, left: &mut 
     };
     let mut gallery = Gallery::empty();
     let members = Members::of(item, &session.control)?;
-    let (mut twin, made) = Candidate::new(ready, session.header.seed, (&members, Some(of.comm())), &mut gallery)?;
+    let (mut twin, made) = Candidate::new(
+        ready,
+        session.header.seed,
+        (&members, Some(Lent::comm(of.comm()))),
+        &mut gallery,
+    )?;
     if session
         .control
         .agree(made.map_err(|why| session.refused(why)))?

@@ -4,7 +4,6 @@ use kilter_algorithms::Collective;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use kilter_mpi::{MPI_Comm, constants, info};
 use kilter_protocol::expression::Layout;
 use kilter_protocol::fault::Fault;
 use kilter_protocol::json_line::JsonLine;
@@ -13,7 +12,7 @@ use kilter_protocol::report::{Costs, Event, MEAN_DELAY};
 use kilter_protocol::task::Functionality;
 
 use crate::among::Members;
-use crate::candidate::{Buffers, Candidate, title};
+use crate::candidate::{Buffers, Candidate, Commons, title};
 use crate::control::Refusal;
 use crate::images::Gallery;
 use crate::implementation::Recipe;
@@ -211,10 +210,13 @@ fn make(
     gallery: &mut Gallery,
 ) -> anyhow::Result<Result<Candidate, Refusal>> {
     let seed = session.header.seed;
-    let lent = lent(session, item)?;
+    let shares = shares(session, item)?;
     // All ranks have come to the same conclusion about the members before.
     let members = Members::of(item, &session.control)?;
-    let make = |_: &mut Session| Candidate::new(ready, seed, (&members, lent), gallery);
+    let make = |session: &mut Session| {
+        let commons = session.commons.as_mut().filter(|_| shares);
+        Candidate::new(ready, seed, (&members, commons.map(Commons::lend)), gallery)
+    };
     let (made, took) = match session.header.settings {
         SettingsAct::OnNewCommunicators => with_settings(session, block, item, make)?,
         SettingsAct::OnCalls => (Some(make(session)?), Ok(())),
@@ -238,24 +240,25 @@ fn make(
     Ok(Ok(candidate))
 }
 
-/// The communicator that plain calls of the library share. It is made for the first of them, since making one takes the ranks several rounds of
-/// messages. An item with settings or code of its own gets its own communicator. So does an item whose data has different datatypes on different
-/// ranks: a library that divides it by its own ranks' types leaves messages behind, which the next item would take for its own.
-fn lent(session: &mut Session, item: &Item) -> anyhow::Result<Option<MPI_Comm>> {
+/// True if an item runs on the communicators that plain calls of the library share. They are made for the first that needs them, since making one takes the
+/// ranks several rounds of messages. An item with settings or code of its own gets its own communicator. So does a call whose data has different datatypes
+/// on different ranks: a library that divides it by its own ranks' types leaves messages behind, which the next item would take for its own.
+fn shares(session: &mut Session, item: &Item) -> anyhow::Result<bool> {
     let is_typed = item.task.sendtype != Layout::Contiguous || item.task.recvtype != Layout::Contiguous;
+    let is_local = matches!(
+        item.task.functionality,
+        Functionality::Packing | Functionality::Unpacking
+    );
     let plain = match &item.implementation {
-        Implementation::Expression { text } => item.settings.is_empty() && !is_typed && !text.contains("type="),
+        Implementation::Expression { text } => {
+            item.settings.is_empty() && (is_local || !is_typed && !text.contains("type="))
+        }
         _ => false,
     };
-    if !plain {
-        return Ok(None);
+    if plain && session.commons.is_none() {
+        session.commons = Some(Commons::new().context("no communicator for the items")?);
     }
-    if session.shared_comm.is_none() {
-        // SAFETY: MPI_COMM_WORLD is an intracommunicator; every rank prepares the same items in the same order.
-        let comm = unsafe { info::comm_private(constants::comm_world()) }.context("no communicator for the items")?;
-        session.shared_comm = Some(comm);
-    }
-    Ok(session.shared_comm)
+    Ok(plain)
 }
 
 /// Tries an item out while its settings hold. Returns this rank's verdict on its data, unless all ranks have refused it. Called by all ranks.

@@ -1,15 +1,60 @@
 //! Buffers as MPI gets them: aligned to pages, between two zones that nobody may write.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::cell::RefCell;
 use std::ptr::NonNull;
 
 use kilter_protocol::fault::{Buffer, Fault, WrongData, Zone};
 
+use crate::clock::SIMULATED;
 use crate::problem::Wrong;
 use crate::reason::Reason;
 
 /// Alignment of the first byte, and length of the zone before and of the smallest zone after, in bytes.
 const PAGE: usize = 4096;
+
+/// Most bytes that a rank keeps for later buffers.
+const KEPT_BYTES: usize = 32 << 20;
+
+thread_local! {
+    /// Memory of buffers that are gone. Mapping its pages anew takes as long as writing them several times, and the next block has buffers of the same lengths.
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept { memory: Vec::new(), bytes: 0 }) };
+}
+
+/// Memory for later buffers, all of it initialised.
+#[derive(Debug)]
+struct Kept {
+    memory: Vec<(NonNull<u8>, Layout)>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// Memory of this layout.
+    fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        let place = self.memory.iter().rposition(|(_, kept)| *kept == layout)?;
+        self.bytes -= layout.size();
+        Some(self.memory.swap_remove(place).0)
+    }
+
+    /// Keeps memory, if there is room for it. Ranks of a simulation share the memory of one machine, and keep none.
+    fn keep(&mut self, memory: NonNull<u8>, layout: Layout) -> bool {
+        let has_room = !SIMULATED && self.bytes + layout.size() <= KEPT_BYTES;
+        if has_room {
+            self.bytes += layout.size();
+            self.memory.push((memory, layout));
+        }
+        has_room
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for (memory, layout) in self.memory.drain(..) {
+            // SAFETY: allocated with this layout in `GuardedBuffer::new`, and nobody else's.
+            unsafe { dealloc(memory.as_ptr(), layout) };
+        }
+    }
+}
 
 /// A buffer with guard zones.
 #[derive(Debug)]
@@ -20,7 +65,7 @@ pub(crate) struct GuardedBuffer {
 }
 
 impl GuardedBuffer {
-    /// Allocates `bytes` bytes and writes every page, so that none is mapped for the first time while something is measured.
+    /// Allocates `bytes` bytes of zeros. Every page is written, so that none is mapped for the first time while something is measured.
     pub(crate) fn new(bytes: usize) -> Result<GuardedBuffer, Reason> {
         let no_memory = || Reason::Memory(bytes);
         let total = bytes
@@ -29,8 +74,11 @@ impl GuardedBuffer {
         let layout = total
             .and_then(|total| Layout::from_size_align(total, PAGE).ok())
             .ok_or_else(no_memory)?;
-        // SAFETY: the layout's size is not zero.
-        let memory = NonNull::new(unsafe { alloc(layout) }).ok_or_else(no_memory)?;
+        let memory = match KEPT.with_borrow_mut(|kept| kept.take(layout)) {
+            Some(memory) => memory,
+            // SAFETY: the layout's size is not zero.
+            None => NonNull::new(unsafe { alloc(layout) }).ok_or_else(no_memory)?,
+        };
         let mut buffer = GuardedBuffer { memory, layout, bytes };
         // SAFETY: `layout.size()` bytes were allocated.
         unsafe { memory.as_ptr().write_bytes(0, layout.size()) };
@@ -104,8 +152,12 @@ impl GuardedBuffer {
 
 impl Drop for GuardedBuffer {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout in `new`.
-        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+        // At the end of the thread there is nobody to keep it for.
+        let is_kept = KEPT.try_with(|kept| kept.borrow_mut().keep(self.memory, self.layout));
+        if is_kept != Ok(true) {
+            // SAFETY: allocated with this layout in `new`.
+            unsafe { dealloc(self.memory.as_ptr(), self.layout) };
+        }
     }
 }
 
@@ -151,6 +203,26 @@ mod tests {
             assert_eq!(buffer.check_guards(), None);
         }
         assert!(GuardedBuffer::new(usize::MAX - 5000).is_err());
+    }
+
+    #[test]
+    fn the_memory_of_one_that_is_gone_serves_the_next_and_is_bounded() {
+        let mut first = GuardedBuffer::new(10_000).unwrap();
+        let address = first.pointer();
+        // SAFETY: within the allocation: the payload, and a byte of the zone behind it.
+        unsafe { address.write_bytes(7, 10_001) };
+        first.bytes_mut()[0] = 8;
+        drop(first);
+        let other = GuardedBuffer::new(20_000).unwrap();
+        let next = GuardedBuffer::new(10_000).unwrap();
+        assert_ne!(other.pointer(), address);
+        assert_eq!(next.pointer(), address);
+        assert!(next.bytes().iter().all(|byte| *byte == 0) && next.check_guards().is_none());
+        let large = GuardedBuffer::new(KEPT_BYTES).unwrap();
+        drop(large);
+        drop((other, next));
+        let kept_bytes = KEPT.with_borrow(|kept| kept.bytes);
+        assert!(kept_bytes > 30_000 && kept_bytes < KEPT_BYTES, "{kept_bytes}");
     }
 
     #[test]

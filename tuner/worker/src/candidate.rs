@@ -3,7 +3,7 @@
 mod turn;
 
 use anyhow::Context;
-use kilter_mpi::{Arena, MPI_Comm, constants, info};
+use kilter_mpi::{Arena, MPI_Comm, MpiError, constants, info};
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::Item;
 
@@ -13,6 +13,7 @@ use crate::among::Members;
 use crate::hash;
 use crate::images::Gallery;
 use crate::implementation::{How, Recipe};
+use crate::program::groups::Shared;
 use crate::reason::Reason;
 use crate::row::{Host, Unavailable};
 use crate::unit::Unit;
@@ -32,8 +33,63 @@ pub(crate) struct Candidate {
     unavailable: Option<Fault>,
 }
 
+/// A communicator for an item that does not own it.
+#[derive(Debug)]
+pub(crate) struct Lent<'s> {
+    comm: MPI_Comm,
+    /// Parts of it that items share.
+    shared: Option<&'s mut Shared>,
+}
+
+impl Lent<'_> {
+    /// A communicator alone.
+    pub(crate) fn comm(comm: MPI_Comm) -> Self {
+        Lent { comm, shared: None }
+    }
+}
+
+/// What plain calls of the library share.
+#[derive(Debug)]
+pub(crate) struct Commons {
+    comm: MPI_Comm,
+    parts: Shared,
+}
+
+impl Commons {
+    /// Makes the communicator. Called by all ranks.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn new() -> Result<Commons, MpiError> {
+        // SAFETY: MPI_COMM_WORLD is an intracommunicator, and all ranks make this call.
+        let comm = unsafe { info::comm_private(constants::comm_world()) }?;
+        Ok(Commons {
+            comm,
+            parts: Shared::default(),
+        })
+    }
+
+    /// Lends it to an item.
+    pub(crate) fn lend(&mut self) -> Lent<'_> {
+        Lent {
+            comm: self.comm,
+            shared: Some(&mut self.parts),
+        }
+    }
+
+    /// Frees all of it. Called by all ranks, which carry out no item on it any more.
+    ///
+    /// # Errors
+    /// The library's.
+    pub(crate) fn free(self) -> Result<(), MpiError> {
+        self.parts.free()?;
+        // SAFETY: by this function's contract.
+        unsafe { info::comm_free(self.comm) }
+    }
+}
+
 impl Candidate {
-    /// Takes the communicator that is lent, or makes one of its own, of its members. Called by all ranks, whose library settings are those of
+    /// Takes the communicator that is lent, with the ones that are shared on it, or makes one of its own, of its members. Called by all ranks, whose library settings are those of
     /// the item at this moment: Open MPI chooses the algorithms of a communicator when it is made.
     ///
     /// # Errors
@@ -41,12 +97,13 @@ impl Candidate {
     pub(crate) fn new(
         recipes: Vec<(Recipe, Buffers)>,
         seed: u64,
-        (members, lent): (&Members, Option<MPI_Comm>),
+        (members, lent): (&Members, Option<Lent<'_>>),
         gallery: &mut Gallery,
     ) -> anyhow::Result<(Candidate, Result<(), Reason>)> {
-        let comm = match lent {
-            Some(comm) => comm,
-            None => members.communicator().context("no communicator for the item")?,
+        let owns_comm = lent.is_none();
+        let Lent { comm, mut shared } = match lent {
+            Some(lent) => lent,
+            None => Lent::comm(members.communicator().context("no communicator for the item")?),
         };
         let mut parts = recipes.iter().flat_map(|(recipe, _)| &recipe.parts);
         let of_row = parts.find_map(|part| match &part.how {
@@ -59,7 +116,7 @@ impl Candidate {
         };
         let mut candidate = Candidate {
             comm,
-            owns_comm: lent.is_none(),
+            owns_comm,
             kept: Kept {
                 arena: Arena::new(),
                 host,
@@ -77,7 +134,7 @@ impl Candidate {
                 buffers,
                 has_run: false,
             };
-            let made = turn.compile(comm, seed)?;
+            let made = turn.compile(comm, seed, shared.as_deref_mut())?;
             // A program may have changed what its problem is.
             turn.data = turn
                 .recipe

@@ -245,7 +245,7 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
         lead,
         one_node,
         speed,
-        shared_comm: None,
+        commons: None,
         report: report.take(),
     };
     session.tell(Event::Start(start))?;
@@ -264,9 +264,8 @@ fn run(plan: &Path, report: &Path, speed: Speed) -> anyhow::Result<()> {
         sync,
         sweeps: session.sweep.as_ref().map_or(0, |sweep| sweep.count),
     }))?;
-    if let Some(comm) = session.shared_comm.take() {
-        // SAFETY: all ranks come here, and no item is carried out on it any more.
-        unsafe { kilter_mpi::info::comm_free(comm) }.context("the items' communicator cannot be freed")?;
+    if let Some(commons) = session.commons.take() {
+        commons.free().context("the items' communicators cannot be freed")?;
     }
     session.control.free().context("the ranks' private communicator")
 }

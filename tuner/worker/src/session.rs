@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-use kilter_mpi::MPI_Comm;
 use kilter_mpi::counters::Counters;
 use kilter_mpi::mpit::ControlVariables;
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Header, Item, Wait};
 use kilter_protocol::report::Event;
 
+use crate::candidate::Commons;
 use crate::common_time::CommonTime;
 use crate::control::{Control, Refusal};
 use crate::lead::Lead;
@@ -38,8 +38,8 @@ pub(crate) struct Session {
     pub(crate) one_node: bool,
     /// Speed at which this rank computes.
     pub(crate) speed: Speed,
-    /// Communicator of plain calls of the library.
-    pub(crate) shared_comm: Option<MPI_Comm>,
+    /// Communicators of plain calls of the library.
+    pub(crate) commons: Option<Commons>,
     /// The report, on rank 0.
     pub(crate) report: Option<ReportFile>,
 }

@@ -62,6 +62,8 @@ pub(super) struct Job {
     load_looked_at: Instant,
     other_cores: Option<f64>,
     started: Instant,
+    /// Seconds from then until the start line was seen.
+    start_seconds: Option<f64>,
     /// Time at which it must end, whatever is left of the plan.
     ends_by: Option<Instant>,
     /// Time at which it was told so.
@@ -146,6 +148,7 @@ impl Job {
             ends_by: spec.ends_by.map(|end| end.max(now + LEAST_TIME)),
             told_to_end: None,
             started: now,
+            start_seconds: None,
             last_life: now,
             late_seconds,
             closing: false,
@@ -154,6 +157,11 @@ impl Job {
             #[cfg(test)]
             dies_after_lines: None,
         })
+    }
+
+    /// Limits the time from the launch to the start line.
+    pub(super) fn must_start_within(&mut self, seconds: f64) {
+        self.limits.start_seconds = seconds;
     }
 
     /// Adds blocks to the plan. With `last`, closes the plan.
@@ -194,6 +202,9 @@ impl Job {
             self.ledger.record.end_together()?;
             taken?;
             self.last_life = self.clock.now();
+            if self.ledger.start.is_some() && self.start_seconds.is_none() {
+                self.start_seconds = Some(self.clock.since(self.started).as_secs_f64());
+            }
         }
         Ok(news)
     }

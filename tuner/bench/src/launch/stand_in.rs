@@ -58,6 +58,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
         },
         limits: Limits {
             start_seconds: 60.0,
+            first_start_seconds: None,
             stall_seconds: 60.0,
             finish_seconds: 60.0,
         },
@@ -238,8 +239,7 @@ fn play() {
         directory,
         blocks: 0,
     };
-    let is_second = || is_first(plan) && plan.contains("second");
-    if player.plays(&["never-starts"]) || (player.plays(&["second-job-hangs-once"]) && is_second()) {
+    if player.plays(&["never-starts"]) || (player.plays(&["first-job-hangs"]) && is_first(plan)) {
         halt();
     } else if player.plays(&["fails-to-start"]) || (player.plays(&["fails-to-start-once"]) && is_first(plan)) {
         eprintln!("stand-in: not enough slots");

@@ -9,6 +9,8 @@ pub struct Ended {
     pub key: String,
     /// Wall seconds of the job.
     pub seconds: f64,
+    /// Seconds from its launch until its start line was seen, if it was: a file system may show it late.
+    pub start_seconds: Option<f64>,
     /// Processors that other programs took meanwhile, if known.
     pub other_cores: Option<f64>,
     /// Blocks left unanswered because its time was over.
@@ -50,6 +52,12 @@ impl Watch {
         let ended = self.ended.borrow();
         let told = self.told.replace(ended.len());
         ended[told..].to_vec()
+    }
+
+    /// Median seconds from a launch until its start line was seen; `None` before the first.
+    #[must_use]
+    pub fn start_seconds(&self) -> Option<f64> {
+        median(self.ended.borrow().iter().filter_map(|job| job.start_seconds).collect())
     }
 
     /// Summary of all launches; others may take `most_cores`.
@@ -107,5 +115,13 @@ mod tests {
         assert_eq!((load.slower, load.unanswered), (4.0, 7));
         assert_eq!(watch.news().len(), 5);
         assert_eq!(watch.news(), []);
+        assert_eq!(watch.start_seconds(), None);
+        for start_seconds in [Some(0.5), None, Some(15.0), Some(0.7)] {
+            watch.ended(Ended {
+                start_seconds,
+                ..Ended::default()
+            });
+        }
+        assert_eq!(watch.start_seconds(), Some(0.7));
     }
 }

@@ -70,18 +70,6 @@ impl Run {
         Ok((most, usize::try_from(count).unwrap_or(0)))
     }
 
-    /// True if a launch of this run has started whose command begins like this; what follows are the files of a launch.
-    pub fn has_started(&self, command: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT count(*) FROM launches
-                   WHERE run = ?1 AND start_json IS NOT NULL AND substr(command_line, 1, length(?2)) = ?2";
-        let count = self
-            .store
-            .connection
-            .row(sql, params![self.id, format!("{command} ")], |row| row.get::<_, i64>(0))
-            .map_err(self.store.context("look for launches of a command"))?;
-        Ok(count > 0)
-    }
-
     /// Number of launches of this run that did not start, and whose next attempt started.
     pub fn started_again(&self) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM launches AS ended JOIN launches AS next

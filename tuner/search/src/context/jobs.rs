@@ -111,7 +111,7 @@ impl<'a> Jobs<'a> {
         let Options {
             stall_seconds, ranks, ..
         } = *self.site.options;
-        let limits = Limits::of_job(stall_seconds, ranks, self.budget.start_seconds());
+        let limits = Limits::of_job(stall_seconds, ranks, self.usual_start_seconds());
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,
@@ -210,6 +210,14 @@ impl<'a> Jobs<'a> {
         self.command(setup, &["APPLICATION".to_owned()])
             .map(|command| command.to_string())
             .unwrap_or_default()
+    }
+
+    /// Seconds in which a job usually starts here, as far as the tuner sees it; `None` before the first.
+    #[must_use]
+    pub fn usual_start_seconds(&self) -> Option<f64> {
+        // What a start costs has its end in it; a start that a file system shows late costs less than it seems to take.
+        let both = [self.budget.start_seconds(), self.watch.start_seconds()];
+        both.into_iter().flatten().reduce(f64::max)
     }
 
     /// Start and end of a job, in seconds: as the last ones took here, or, before the first, a guess.

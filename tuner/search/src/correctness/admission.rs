@@ -109,6 +109,7 @@ pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::R
             program: jobs.programs.verifier()?,
             template: &jobs.template,
             directory: jobs.directory.clone(),
+            usual_start_seconds: jobs.usual_start_seconds(),
         };
         let found = verify(&launching, jobs.site.options.ranks, &inquiry, &jobs.progress)?;
         for failure in &found.library_failures {

@@ -44,7 +44,7 @@ pub(super) enum End {
 }
 
 /// Runs a job to its end. Returns the lines that it reported. A job that ends before its first case, without a word of
-/// its own, is started once more: a launcher or a library may fail for a moment.
+/// its own, is started once more, and so is one that hangs there, where jobs are known to start: a launcher or a library may fail for a moment.
 ///
 /// # Errors
 /// It did not start, for which its own words are given; or files and processes fail.
@@ -54,13 +54,16 @@ pub(super) fn run(
     request: &Request,
     progress: &Progress,
 ) -> anyhow::Result<(Vec<Line>, End)> {
-    match run_once(launching, ranks, request, progress)? {
+    let limits = Limits::of_job(launching.options.stall_seconds, ranks, launching.usual_start_seconds);
+    let first = limits.first_start_seconds;
+    match run_once(launching, ranks, request, progress, (limits, first))? {
         Attempt::Made(lines, end) => Ok((lines, end)),
-        Attempt::NotStarted(reason) => {
+        Attempt::NotStarted { reason, hung } if hung && first.is_none() => bail!("{reason}"),
+        Attempt::NotStarted { reason, .. } => {
             progress.warn(&format!("{reason}; it is started once more"));
-            match run_once(launching, ranks, request, progress)? {
+            match run_once(launching, ranks, request, progress, (limits, None))? {
                 Attempt::Made(lines, end) => Ok((lines, end)),
-                Attempt::NotStarted(reason) => bail!("{reason}"),
+                Attempt::NotStarted { reason, .. } => bail!("{reason}"),
             }
         }
     }
@@ -69,15 +72,20 @@ pub(super) fn run(
 /// One attempt at a job.
 enum Attempt {
     Made(Vec<Line>, End),
-    /// It ended before its first case: what was said.
-    NotStarted(String),
+    /// It ended, or had to be ended, before its first case: what was said.
+    NotStarted {
+        reason: String,
+        hung: bool,
+    },
 }
 
+/// Makes one attempt. It has to start within the second number of seconds, where there is one, instead of the limit's.
 fn run_once(
     launching: &Launching<'_>,
     ranks: usize,
     request: &Request,
     progress: &Progress,
+    (limits, start_seconds): (Limits, Option<f64>),
 ) -> anyhow::Result<Attempt> {
     let options = launching.options;
     let words = [launching.program.display().to_string(), request.to_json()?];
@@ -94,7 +102,6 @@ fn run_once(
         .bench
         .start(&command, &kilter_bench::store::unique(), output)?;
     progress.phase(&format!("verify on {ranks} rank(s)"), 0);
-    let limits = Limits::of_job(options.stall_seconds, ranks, None);
     let mut announced: Option<Announced> = None;
     let clock = launching.bench.clock();
     let mut since = clock.now();
@@ -119,7 +126,7 @@ fn run_once(
         let limit = if announced.is_some() {
             limits.stall_seconds
         } else {
-            limits.start_seconds
+            start_seconds.unwrap_or(limits.start_seconds)
         };
         if clock.since(since).as_secs_f64() > limit {
             break Some(limit);
@@ -162,8 +169,9 @@ fn run_once(
             } else {
                 own
             };
-            if announced.is_none() && silent.is_none() && !has_said_why {
-                return Ok(Attempt::NotStarted(said));
+            if announced.is_none() && !has_said_why {
+                let hung = silent.is_some();
+                return Ok(Attempt::NotStarted { reason: said, hung });
             }
             bail!("{said}")
         }

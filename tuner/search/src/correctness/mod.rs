@@ -35,6 +35,8 @@ pub struct Launching<'a> {
     pub template: &'a CommandTemplate,
     /// Directory of requests, reports and logs.
     pub directory: PathBuf,
+    /// Seconds in which a job usually starts here, if any has started.
+    pub usual_start_seconds: Option<f64>,
 }
 
 /// A request to verify rows.

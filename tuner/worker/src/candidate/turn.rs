@@ -11,6 +11,7 @@ use crate::hash;
 use crate::images::Data;
 use crate::implementation::{How, Recipe};
 use crate::problem::Problem;
+use crate::program::groups::Shared;
 use crate::program::{Memory, Program};
 use crate::reason::Reason;
 use crate::row::Host;
@@ -71,21 +72,27 @@ impl Buffers {
 
 impl Turn {
     /// Makes the programs of the parts that need one.
-    pub(super) fn compile(&mut self, comm: MPI_Comm, seed: u64) -> anyhow::Result<Result<(), Reason>> {
+    pub(super) fn compile(
+        &mut self,
+        comm: MPI_Comm,
+        seed: u64,
+        mut shared: Option<&mut Shared>,
+    ) -> anyhow::Result<Result<(), Reason>> {
         for (part, programs) in self.recipe.parts.iter().zip(&mut self.programs) {
             let How::Program(side) = &part.how else { continue };
             for index in part.first..part.first + part.slices {
                 let offsets = self.buffers.offsets[index];
                 let problem = &mut self.recipe.problems[index];
                 // SAFETY: `Buffers::new` gave every problem its bytes from these offsets on; every rank does the same, and
-                // the program is freed before the buffers.
+                // the program is freed before the buffers, and before what is shared on its communicator.
                 let made = unsafe {
                     let memory = Memory {
                         comm,
                         send: self.buffers.send.pointer().add(offsets.send),
                         recv: self.buffers.recv.pointer().add(offsets.recv),
                     };
-                    Program::new(side, problem, memory, seed).with_context(|| format!("`{side}`"))?
+                    Program::new(side, problem, memory, seed, shared.as_deref_mut())
+                        .with_context(|| format!("`{side}`"))?
                 };
                 match made {
                     Ok(program) => programs.push(program),

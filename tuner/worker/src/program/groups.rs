@@ -1,6 +1,7 @@
 //! The communicators of a side: all ranks in another order, and parts of them with their leaders and lanes.
 
 use std::ffi::c_int;
+use std::rc::Rc;
 
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
 use kilter_protocol::expression::{Communicator, Side};
@@ -22,10 +23,45 @@ pub(crate) struct Group {
     pub(crate) rank: usize,
 }
 
+/// Use of a communicator. Two of the same use have the same ranks in the same order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Purpose {
+    on: Communicator,
+    /// The leaders, of a communicator of leaders.
+    leaders: Vec<usize>,
+    /// The ranks in parts, of a lane across them.
+    lanes: Vec<Vec<usize>>,
+}
+
+/// A communicator as it is made, once for all who share it.
+#[derive(Debug, Clone)]
+struct Made {
+    purpose: Purpose,
+    /// Null on ranks outside.
+    comm: MPI_Comm,
+    /// Of every rank of the item's communicator: the first rank of its group, and its own place there; -1 twice outside.
+    places: Rc<[[c_int; 2]]>,
+}
+
+/// Communicators that items on one and the same communicator share. Making one takes the ranks several rounds of messages.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    made: Vec<Made>,
+}
+
+impl Shared {
+    /// Frees them all. Called by all ranks, which use none any more.
+    pub(crate) fn free(self) -> Result<(), MpiError> {
+        self.made.into_iter().try_for_each(|made| free(made.comm))
+    }
+}
+
 /// All communicators of an item.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     made: Vec<Group>,
+    /// True if others use these communicators, too.
+    are_shared: bool,
     /// Members of every part, in the order of their leaders; empty where the side has no parts.
     pub(crate) parts: Vec<Vec<usize>>,
     /// The leader of each part.
@@ -35,20 +71,24 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Makes every communicator that the side names. Called by all ranks.
+    /// Makes every communicator that the side names, or takes the one that is shared. Called by all ranks.
     ///
     /// # Errors
     /// The library's (outer), or the side asks for what cannot be (inner).
     ///
     /// # Safety
-    /// All ranks of `world` make the same call.
+    /// All ranks of `world` make the same call; what is shared was made on `world`, with this seed, and outlives the groups.
     pub(crate) unsafe fn new(
         side: &Side,
         world: MPI_Comm,
         root: usize,
         seed: u64,
+        mut shared: Option<&mut Shared>,
     ) -> Result<Result<Groups, NoProgram>, MpiError> {
-        let mut groups = Groups::default();
+        let mut groups = Groups {
+            are_shared: shared.is_some(),
+            ..Groups::default()
+        };
         let (rank, p_ranks) = (info::rank(world)?, info::size(world)?);
         // Leaders lead parts and lanes cross them, so parts are made first, wherever in the side they stand.
         let needs_parts = |on: &Communicator| matches!(on, Communicator::Leaders | Communicator::Lane);
@@ -63,6 +103,20 @@ impl Groups {
             if on == Communicator::World || groups.find(on).is_some() {
                 continue;
             }
+            if on == Communicator::Lane
+                && let Err((fewest, most)) = groups.find_lanes()
+            {
+                groups.free()?;
+                return Ok(Err(NoProgram::UnequalParts { fewest, most }));
+            }
+            let purpose = groups.purpose(on);
+            let known = shared
+                .as_ref()
+                .and_then(|shared| shared.made.iter().find(|made| made.purpose == purpose));
+            if let Some(made) = known.cloned() {
+                groups.add(&made, rank, root);
+                continue;
+            }
             // SAFETY: every rank goes through the same terms.
             let comm = unsafe {
                 match on {
@@ -72,10 +126,6 @@ impl Groups {
                         split(world, is_leader.then_some(0), rank)?
                     }
                     Communicator::Lane => {
-                        if let Err((fewest, most)) = groups.find_lanes() {
-                            groups.free()?;
-                            return Ok(Err(NoProgram::UnequalParts { fewest, most }));
-                        }
                         let (part, number) = groups.place_of(rank);
                         split(world, Some(number), part)?
                     }
@@ -98,51 +148,30 @@ impl Groups {
                     Communicator::GridReordered => grid(world, p_ranks, true)?,
                 }
             };
-            groups.add(on, comm, world, (rank, p_ranks), root)?;
+            let places = places(comm, world, (rank, p_ranks))?;
+            let made = Made { purpose, comm, places };
+            groups.add(&made, rank, root);
+            if let Some(shared) = shared.as_deref_mut() {
+                shared.made.push(made);
+            }
         }
         Ok(Ok(groups))
     }
 
-    fn add(
-        &mut self,
-        on: Communicator,
-        comm: MPI_Comm,
-        world: MPI_Comm,
-        (rank, p_ranks): (usize, usize),
-        root: usize,
-    ) -> Result<(), MpiError> {
-        let outside = comm == constants::comm_null();
-        // Whom each rank has as its first, and its own place: from that every rank knows all groups.
-        let mut own = [-1, -1];
-        let mut place = 0;
-        if !outside {
-            place = info::rank(comm)?;
-            let mut first = rank as c_int;
-            // SAFETY: one int on every rank of `comm`, which all make this call.
-            MpiError::check("MPI_Bcast", unsafe {
-                ffi::PMPI_Bcast((&raw mut first).cast(), 1, constants::int(), 0, comm)
-            })?;
-            own = [first, place as c_int];
-            // SAFETY: errors are returned from now on, as everywhere in the worker.
-            MpiError::check("MPI_Comm_set_errhandler", unsafe {
-                ffi::PMPI_Comm_set_errhandler(comm, constants::errors_return())
-            })?;
-        }
-        let mut all = vec![[0 as c_int; 2]; p_ranks];
-        // SAFETY: two ints from every rank of `world`, which all make this call.
-        MpiError::check("MPI_Allgather", unsafe {
-            ffi::PMPI_Allgather(
-                own.as_ptr().cast(),
-                2,
-                constants::int(),
-                all.as_mut_ptr().cast(),
-                2,
-                constants::int(),
-                world,
-            )
-        })?;
+    /// The use of a communicator for this side, whose parts are known where it needs them.
+    fn purpose(&self, on: Communicator) -> Purpose {
+        let (leaders, lanes) = match on {
+            Communicator::Leaders => (self.leaders.clone(), Vec::new()),
+            Communicator::Lane => (Vec::new(), self.by_lane.clone()),
+            _ => (Vec::new(), Vec::new()),
+        };
+        Purpose { on, leaders, lanes }
+    }
+
+    fn add(&mut self, made: &Made, rank: usize, root: usize) {
+        let (on, all) = (made.purpose.on, &made.places);
         let members_of = |first: c_int| {
-            let mut members: Vec<usize> = (0..p_ranks).filter(|member| all[*member][0] == first).collect();
+            let mut members: Vec<usize> = (0..all.len()).filter(|member| all[*member][0] == first).collect();
             members.sort_by_key(|member| all[*member][1]);
             members
         };
@@ -161,19 +190,19 @@ impl Groups {
             parts.sort();
             (self.leaders, self.parts) = parts.into_iter().unzip();
         }
+        let [own_first, place] = all[rank];
         // Ranks outside know the members too: those with any place.
-        let first = if outside {
+        let first = if own_first < 0 {
             all.iter().map(|[first, _]| *first).max().unwrap_or(-1)
         } else {
-            own[0]
+            own_first
         };
         self.made.push(Group {
             on,
-            comm,
+            comm: made.comm,
             members: members_of(first),
-            rank: place,
+            rank: usize::try_from(place).unwrap_or(0),
         });
-        Ok(())
     }
 
     /// Numbers the ranks of all parts; the fewest and the most ranks of a part where these differ.
@@ -203,16 +232,53 @@ impl Groups {
         self.made.iter().find(|group| group.on == on)
     }
 
-    /// Frees them all. Called by all ranks.
+    /// Frees those that are its own. Called by all ranks.
     pub(crate) fn free(self) -> Result<(), MpiError> {
-        for group in self.made {
-            if group.comm != constants::comm_null() {
-                // SAFETY: made here; its ranks free it in the same order.
-                unsafe { info::comm_free(group.comm)? };
-            }
+        if self.are_shared {
+            return Ok(());
         }
-        Ok(())
+        self.made.into_iter().try_for_each(|group| free(group.comm))
     }
+}
+
+/// Of every rank of `world`: the first rank of its group, and its own place there; -1 twice for a rank outside. Every rank knows all groups by it.
+fn places(comm: MPI_Comm, world: MPI_Comm, (rank, p_ranks): (usize, usize)) -> Result<Rc<[[c_int; 2]]>, MpiError> {
+    let mut own = [-1, -1];
+    if comm != constants::comm_null() {
+        let mut first = rank as c_int;
+        // SAFETY: one int on every rank of `comm`, which all make this call.
+        MpiError::check("MPI_Bcast", unsafe {
+            ffi::PMPI_Bcast((&raw mut first).cast(), 1, constants::int(), 0, comm)
+        })?;
+        own = [first, info::rank(comm)? as c_int];
+        // SAFETY: errors are returned from now on, as everywhere in the worker.
+        MpiError::check("MPI_Comm_set_errhandler", unsafe {
+            ffi::PMPI_Comm_set_errhandler(comm, constants::errors_return())
+        })?;
+    }
+    let mut all = vec![[0 as c_int; 2]; p_ranks];
+    // SAFETY: two ints from every rank of `world`, which all make this call.
+    MpiError::check("MPI_Allgather", unsafe {
+        ffi::PMPI_Allgather(
+            own.as_ptr().cast(),
+            2,
+            constants::int(),
+            all.as_mut_ptr().cast(),
+            2,
+            constants::int(),
+            world,
+        )
+    })?;
+    Ok(all.into())
+}
+
+/// Frees a communicator that was made here, where this rank is in it. Called by all of its ranks, in the same order.
+fn free(comm: MPI_Comm) -> Result<(), MpiError> {
+    if comm == constants::comm_null() {
+        return Ok(());
+    }
+    // SAFETY: by this function's contract, no call on it follows.
+    unsafe { info::comm_free(comm) }
 }
 
 /// A communicator of the ranks of one colour, in the order of their keys; none for ranks without a colour.

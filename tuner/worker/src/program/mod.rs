@@ -31,7 +31,7 @@ use crate::problem::Problem;
 use crate::reason::{NoProgram, Reason};
 use calls::Call;
 use datatypes::Datatypes;
-use groups::Groups;
+use groups::{Groups, Shared};
 use step::{State, Step};
 
 /// More steps than this are a mistake in the guideline.
@@ -81,18 +81,20 @@ impl Program {
     /// Outer: the library's. Inner: why the side cannot be carried out, the same on all ranks as far as the plan decides it.
     ///
     /// # Safety
-    /// All ranks of the communicator make the same call; the buffers are as long as the problem says and outlive the program.
+    /// All ranks of the communicator make the same call; the buffers are as long as the problem says and outlive the program, and so do the communicators
+    /// that are shared, which were made on the item's communicator with this seed.
     pub(crate) unsafe fn new(
         side: &Side,
         problem: &mut Problem,
         memory: Memory,
         seed: u64,
+        shared: Option<&mut Shared>,
     ) -> Result<Result<Program, Reason>, MpiError> {
         if let Err(reason) = check_epochs(side) {
             return Ok(Err(reason.into()));
         }
         // SAFETY: by this function's contract.
-        let groups = match unsafe { Groups::new(side, memory.comm, problem.root, seed)? } {
+        let groups = match unsafe { Groups::new(side, memory.comm, problem.root, seed, shared)? } {
             Ok(groups) => groups,
             Err(reason) => return Ok(Err(reason.into())),
         };

@@ -39,6 +39,7 @@ impl Job {
         Ended {
             key: self.ledger.record.key().to_owned(),
             seconds: self.clock.since(self.started).as_secs_f64(),
+            start_seconds: self.start_seconds,
             other_cores: self.other_cores,
             unanswered: match self.told_to_end {
                 Some(_) => self.ledger.unanswered(),

@@ -32,9 +32,9 @@ pub trait Script: fmt::Debug {
     /// Behaviour of a job that is launched by `command`.
     fn launch(&self, command: &CommandSpec, header: &Header) -> Launched;
 
-    /// True if a job of `kilter-verify` starts; else it ends at once, without a word.
-    fn verifier_starts(&self) -> bool {
-        true
+    /// What becomes of a job of `kilter-verify` that does not start.
+    fn verifier_not_started(&self) -> Option<NotStarted> {
+        None
     }
 
     /// Interval at which what jobs report becomes visible, at this time since the clock's start: that of a file system which goes by what it knew.
@@ -44,6 +44,15 @@ pub trait Script: fmt::Debug {
 
     /// Behaviour of a row of a plugin in the correctness matrix.
     fn verified(&self, row: &str) -> RowEnds;
+}
+
+/// Behaviour of a job that does not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotStarted {
+    /// It ends at once.
+    Ends,
+    /// It stays silent.
+    Hangs,
 }
 
 /// Behaviour of a job after its launch.

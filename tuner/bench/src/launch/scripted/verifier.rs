@@ -11,7 +11,7 @@ use kilter_protocol::verifying::{Bits, Line, Request, Wanted};
 
 use super::super::bench::{Clock, Started};
 use super::super::process::ProcessError;
-use super::{RowEnds, Script};
+use super::{NotStarted, RowEnds, Script};
 
 /// Compared cases of each row.
 const CASES: u64 = 10;
@@ -26,8 +26,11 @@ pub(super) struct Verifier {
 
 impl Verifier {
     pub(super) fn new(script: &dyn Script, request: &Request, clock: Clock) -> Verifier {
-        if !script.verifier_starts() {
-            let status = Some(ExitStatus::from_raw(nix::libc::SIGSEGV));
+        if let Some(fault) = script.verifier_not_started() {
+            let status = match fault {
+                NotStarted::Ends => Some(ExitStatus::from_raw(nix::libc::SIGSEGV)),
+                NotStarted::Hangs => None,
+            };
             return Verifier { clock, status };
         }
         let (lines, last) = lines(script, request);

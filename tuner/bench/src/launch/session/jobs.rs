@@ -41,7 +41,7 @@ impl Session<'_> {
             });
         }
         if self.job.is_none() {
-            let job = Job::launch(
+            let mut job = Job::launch(
                 self.run,
                 self.bench,
                 &self.worker,
@@ -49,6 +49,9 @@ impl Session<'_> {
                 &self.spec,
                 self.interrupt,
             )?;
+            if let (false, Some(seconds)) = (self.started_again, self.spec.limits.first_start_seconds) {
+                job.must_start_within(seconds);
+            }
             self.job = Some(job);
             #[cfg(test)]
             if let Some(job) = &mut self.job {
@@ -83,11 +86,11 @@ impl Session<'_> {
     /// Gives up the job after an error. A job that ended before it started is forgotten once, so that the next question
     /// starts it again: launchers and libraries have failures of the moment (Open MPI under `srun` dies in MPI_Init when
     /// a peer's first message is early, <https://github.com/open-mpi/ompi/issues/12495>). So is one that hangs there, which takes all the time that a
-    /// start is given, where the same command has started a job of this run before.
+    /// first start is given, where jobs are known to start.
     pub(super) fn go_on_after(&mut self, error: SessionError) -> Result<(), SessionError> {
         match &error {
             SessionError::Job(failure @ JobFailure::DidNotStart { ended, .. })
-                if !self.started_again && (*ended || self.run.has_started(&self.spec.command.to_string())?) =>
+                if !self.started_again && (*ended || self.spec.limits.first_start_seconds.is_some()) =>
             {
                 self.started_again = true;
                 let said = failure.to_string();
