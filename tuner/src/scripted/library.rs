@@ -1,6 +1,7 @@
 //! A library that follows a scenario.
 
-use std::cell::Cell;
+mod not_started;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -11,7 +12,7 @@ use kilter_protocol::row::{Needs, Row, Rows};
 use kilter_protocol::schedule::Schedule;
 
 use super::call::{Call, Settings};
-use kilter_bench::launch::scripted::{Ends, Noise, NotStarted, RowEnds};
+use kilter_bench::launch::scripted::{Ends, Noise, RowEnds};
 use kilter_model::config::ConfigError;
 use kilter_model::config::library::Library;
 
@@ -40,8 +41,7 @@ pub struct ScriptedLibrary {
     costs: Vec<(Collective, Cost)>,
     rows: BTreeMap<String, Cost>,
     faults: Vec<(Test, Ends)>,
-    not_started: Option<(SettingsTest, NotStarted)>,
-    pub(super) failing_verifiers: Cell<(usize, NotStarted)>,
+    not_started: not_started::Faults,
     /// Condition under which the library uses the algorithms that are chosen.
     admits: Option<SettingsTest>,
     /// Settings that read back and act as nothing.
@@ -107,8 +107,7 @@ impl ScriptedLibrary {
             costs: Vec::new(),
             rows: BTreeMap::new(),
             faults: Vec::new(),
-            not_started: None,
-            failing_verifiers: Cell::new((0, NotStarted::Ends)),
+            not_started: not_started::Faults::default(),
             admits: None,
             idle: BTreeSet::new(),
             deaf: BTreeSet::new(),
@@ -209,20 +208,6 @@ impl ScriptedLibrary {
         self
     }
 
-    /// Jobs do not start under these settings.
-    #[must_use]
-    pub fn fails_to_start(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
-        self.not_started = Some((Box::new(when), NotStarted::Ends));
-        self
-    }
-
-    /// Jobs hang before they start under these settings.
-    #[must_use]
-    pub fn hangs_before_start(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
-        self.not_started = Some((Box::new(when), NotStarted::Hangs));
-        self
-    }
-
     /// The library's algorithms are asked for under these settings alone; else it decides by itself, whatever is chosen.
     #[must_use]
     pub fn admits_algorithms(mut self, when: impl Fn(&Settings<'_>) -> bool + 'static) -> ScriptedLibrary {
@@ -262,13 +247,6 @@ impl ScriptedLibrary {
     #[must_use]
     pub fn wrong_row(self, id: &str) -> ScriptedLibrary {
         self.verified_row(id, RowEnds::Wrong("rank 1: 7 in place of 8".to_owned()))
-    }
-
-    /// The first `times` jobs of `kilter-verify` do not start.
-    #[must_use]
-    pub fn verifiers_do_not_start(self, times: usize, fault: NotStarted) -> ScriptedLibrary {
-        self.failing_verifiers.set((times, fault));
-        self
     }
 
     /// Sets the end of a row of Kilter's or a plugin's in the correctness matrix.
@@ -368,11 +346,6 @@ impl ScriptedLibrary {
     pub(super) fn fault_of(&self, call: &Call<'_>) -> Option<Ends> {
         let fault = self.faults.iter().find(|(when, _)| when(call));
         fault.map(|(_, ends)| ends.clone())
-    }
-
-    pub(super) fn not_started(&self, settings: &Settings<'_>) -> Option<NotStarted> {
-        let (when, fault) = self.not_started.as_ref()?;
-        when(settings).then_some(*fault)
     }
 
     pub(super) fn admits(&self, settings: &Settings<'_>) -> bool {

@@ -43,7 +43,7 @@ impl Script for Jobs {
             says_bits: !header.bits_at.is_empty(),
             says_paths: header.call_paths,
         };
-        match self.library.not_started(&playing.settings(&[])) {
+        match self.library.fault_of_start(&playing.settings(&[])) {
             Some(NotStarted::Ends) => Launched::Fails("the job does not start under these settings".to_owned()),
             Some(NotStarted::Hangs) => Launched::Silent,
             None => Launched::Runs {
@@ -54,9 +54,7 @@ impl Script for Jobs {
     }
 
     fn verifier_not_started(&self) -> Option<NotStarted> {
-        let (left, fault) = self.library.failing_verifiers.get();
-        self.library.failing_verifiers.set((left.saturating_sub(1), fault));
-        (left > 0).then_some(fault)
+        self.library.fault_of_verifier()
     }
 
     fn shows_reports_every(&self, elapsed: Duration) -> Duration {
