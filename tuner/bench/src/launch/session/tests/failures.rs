@@ -78,10 +78,13 @@ fn a_job_that_ends_before_it_starts_is_started_once_more() {
 fn a_job_that_hangs_before_it_starts_is_started_once_more_where_jobs_are_known_to_start() {
     let site = Site::new();
     let run = site.run();
-    let mut session = site.session(&run, "first-job-hangs");
+    let watch = Watch::default();
+    let mut session = site.session(&run, "first-job-hangs").watched_by(&watch);
     session.spec.limits.start_seconds = 60.0;
     session.spec.limits.first_start_seconds = Some(0.3);
     assert_eq!(session.measure(&block("b1")).unwrap(), expected("b1"));
+    let said = watch.news().remove(0).started_again.unwrap();
+    assert!(said.contains("not within 0.3 s"), "{said}");
     assert_eq!((run.launch_count().unwrap(), run.started_again().unwrap()), (2, 1));
     session.finish().unwrap();
     site.nobody_is_left();
