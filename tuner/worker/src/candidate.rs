@@ -89,8 +89,8 @@ impl Commons {
 }
 
 impl Candidate {
-    /// Takes the communicator that is lent, with the ones that are shared on it, or makes one of its own, of its members. Called by all ranks, whose library settings are those of
-    /// the item at this moment: Open MPI chooses the algorithms of a communicator when it is made.
+    /// Takes the communicator that is lent, with the ones that are shared on it, or makes one of its own, of its members. Called by all ranks, whose
+    /// library settings are those of the item at this moment: Open MPI chooses the algorithms of a communicator when it is made.
     ///
     /// # Errors
     /// Outer: the library's. Inner: why this rank cannot carry the item out.

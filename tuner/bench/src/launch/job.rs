@@ -159,11 +159,6 @@ impl Job {
         })
     }
 
-    /// Limits the time from the launch to the start line.
-    pub(super) fn must_start_within(&mut self, seconds: f64) {
-        self.limits.start_seconds = seconds;
-    }
-
     /// Adds blocks to the plan. With `last`, closes the plan.
     pub(super) fn ask(&mut self, blocks: &[Block], measured: bool, last: bool) -> Result<(), SessionError> {
         let mut lines: Vec<PlanLine> = blocks.iter().cloned().map(PlanLine::Block).collect();

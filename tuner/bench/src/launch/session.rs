@@ -92,6 +92,15 @@ impl Limits {
             finish_seconds: stall_of_job,
         }
     }
+
+    /// Those of a first launch.
+    #[must_use]
+    pub fn of_first_launch(self) -> Limits {
+        Limits {
+            start_seconds: self.first_start_seconds.unwrap_or(self.start_seconds),
+            ..self
+        }
+    }
 }
 
 impl Default for Limits {

@@ -55,13 +55,12 @@ pub(super) fn run(
     progress: &Progress,
 ) -> anyhow::Result<(Vec<Line>, End)> {
     let limits = Limits::of_job(launching.options.stall_seconds, ranks, launching.usual_start_seconds);
-    let first = limits.first_start_seconds;
-    match run_once(launching, ranks, request, progress, (limits, first))? {
+    match run_once(launching, ranks, request, progress, limits.of_first_launch())? {
         Attempt::Made(lines, end) => Ok((lines, end)),
-        Attempt::NotStarted { reason, hung } if hung && first.is_none() => bail!("{reason}"),
+        Attempt::NotStarted { reason, hung } if hung && limits.first_start_seconds.is_none() => bail!("{reason}"),
         Attempt::NotStarted { reason, .. } => {
             progress.warn(&format!("{reason}; it is started once more"));
-            match run_once(launching, ranks, request, progress, (limits, None))? {
+            match run_once(launching, ranks, request, progress, limits)? {
                 Attempt::Made(lines, end) => Ok((lines, end)),
                 Attempt::NotStarted { reason, .. } => bail!("{reason}"),
             }
@@ -79,13 +78,12 @@ enum Attempt {
     },
 }
 
-/// Makes one attempt. It has to start within the second number of seconds, where there is one, instead of the limit's.
 fn run_once(
     launching: &Launching<'_>,
     ranks: usize,
     request: &Request,
     progress: &Progress,
-    (limits, start_seconds): (Limits, Option<f64>),
+    limits: Limits,
 ) -> anyhow::Result<Attempt> {
     let options = launching.options;
     let words = [launching.program.display().to_string(), request.to_json()?];
@@ -126,7 +124,7 @@ fn run_once(
         let limit = if announced.is_some() {
             limits.stall_seconds
         } else {
-            start_seconds.unwrap_or(limits.start_seconds)
+            limits.start_seconds
         };
         if clock.since(since).as_secs_f64() > limit {
             break Some(limit);

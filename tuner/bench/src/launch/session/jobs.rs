@@ -1,6 +1,6 @@
 //! The job of a session: started when something is asked, ended in order, left when its time is over, given up after an error.
 
-use super::Session;
+use super::{JobSpec, Session};
 use crate::launch::failure::{JobFailure, SessionError};
 use crate::launch::interrupt;
 use crate::launch::job::Job;
@@ -41,17 +41,23 @@ impl Session<'_> {
             });
         }
         if self.job.is_none() {
-            let mut job = Job::launch(
+            let limits = if self.started_again {
+                self.spec.limits
+            } else {
+                self.spec.limits.of_first_launch()
+            };
+            let spec = JobSpec {
+                limits,
+                ..self.spec.clone()
+            };
+            let job = Job::launch(
                 self.run,
                 self.bench,
                 &self.worker,
                 &self.directory,
-                &self.spec,
+                &spec,
                 self.interrupt,
             )?;
-            if let (false, Some(seconds)) = (self.started_again, self.spec.limits.first_start_seconds) {
-                job.must_start_within(seconds);
-            }
             self.job = Some(job);
             #[cfg(test)]
             if let Some(job) = &mut self.job {
