@@ -28,11 +28,18 @@ impl Work<'_, '_> {
         };
         let (screened, open) = (count(Outcome::Screened), count(Outcome::Undecided));
         if screened + open > 0 && (self.is_out_of_time || self.left_seconds() <= 0.0) {
+            let when = match self.verification.launches {
+                0 => "before any launch that confirms".to_owned(),
+                1 => "after one launch".to_owned(),
+                launches => format!("after {launches} launches"),
+            };
+            let counts = [(open, "are undecided"), (screened, "were only screened")];
+            let counts = counts.into_iter().filter(|(cells, _)| *cells > 0);
+            let counts: Vec<String> = counts.map(|(cells, what)| format!("{cells} cells {what}")).collect();
             self.jobs.progress.warn(&format!(
-                "{:.0} s of the budget were spent after {} launches; {open} cells are undecided and {screened} were only screened; \
-                 raise --budget for surer verdicts",
+                "{:.0} s of the budget were spent {when}; {}; raise --budget for surer verdicts",
                 self.jobs.budget.spent_seconds(),
-                self.verification.launches
+                counts.join(" and ")
             ));
         }
     }
