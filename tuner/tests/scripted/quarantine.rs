@@ -60,12 +60,13 @@ fn a_launch_setting_that_takes_jobs_down_is_tried_once() {
     }
 }
 
+/// Such failures come in groups. Before the first job has started one is allowed, and three from then on.
 #[test]
-fn a_launch_that_fails_now_and_then_is_started_again_and_nothing_is_blamed() {
+fn launches_that_fail_now_and_then_are_started_again_and_nothing_is_blamed() {
     let launches = Cell::new(0);
     let library = slow_reduce(|call| call.algorithm == 2).fails_to_start(move |_| {
         launches.set(launches.get() + 1);
-        launches.get() % 5 == 1
+        launches.get() == 1 || matches!(launches.get() % 6, 3..=5)
     });
     let run = tune(library, REDUCE);
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
@@ -101,20 +102,20 @@ fn a_launch_that_hangs_before_it_starts_now_and_then_is_started_again_and_nothin
 }
 
 #[test]
-fn a_verifier_that_does_not_start_is_started_once_more() {
-    for (fault, text) in [
-        (NotStarted::Ends, "kilter-verify crashed"),
-        (NotStarted::Hangs, "kilter-verify hung: no sign of life for 10 s"),
+fn a_verifier_that_does_not_start_is_started_again() {
+    for (fault, again, text) in [
+        (NotStarted::Ends, 3, "kilter-verify crashed"),
+        (NotStarted::Hangs, 1, "kilter-verify hung: no sign of life for 10 s"),
     ] {
         let library = |times| {
             slow_reduce(|_| false)
                 .row("reduce.binomial", |_, usual| 0.5 * usual)
                 .verifiers_do_not_start(times, fault)
         };
-        let run = tune(library(1), REDUCE);
+        let run = tune(library(again), REDUCE);
         assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.binomial"]);
         warning(&run, text);
-        let (_directory, site) = site(library(2));
+        let (_directory, site) = site(library(again + 1));
         let error = site.tune(&REDUCE.split_whitespace().collect::<Vec<_>>()).unwrap_err();
         let words = text.split(':').next().unwrap();
         assert!(format!("{error:#}").contains(words), "{error:#}");

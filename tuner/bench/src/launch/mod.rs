@@ -22,6 +22,7 @@ mod recover;
 mod replay;
 pub mod scripted;
 pub mod session;
+mod starts;
 pub mod watch;
 
 pub use bench::{Bench, Clock, Machine};
@@ -30,6 +31,7 @@ pub use failure::{JobFailure, SessionError};
 pub use recover::recover;
 pub use replay::Replay;
 pub use session::{Broken, JobSpec, Limits, Session};
+pub use starts::Starts;
 pub use watch::Watch;
 
 #[cfg(test)]

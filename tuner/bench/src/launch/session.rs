@@ -20,6 +20,7 @@ use super::command::CommandSpec;
 pub use super::failure::{JobFailure, Place, SessionError};
 use super::interrupt::{self, Flag};
 use super::job::{END, Job, Stop};
+use super::starts::Starts;
 use super::watch::Watch;
 use crate::reference::{Launch, Reference};
 pub use crate::store::{BlockOutcome, ItemSamples};
@@ -50,7 +51,7 @@ pub struct JobSpec {
 pub struct Limits {
     /// Time from the launch to the start line.
     pub start_seconds: f64,
-    /// The same of a first launch, where jobs are known to start here: one that hangs is ended then, and started once more with the limit above.
+    /// The same of a first launch, where jobs are known to start here: one that hangs is ended then, and started again with the limit above.
     pub first_start_seconds: Option<f64>,
     /// Time without any line, once started.
     pub stall_seconds: f64,
@@ -128,8 +129,7 @@ pub struct Session<'run> {
     asked: Asked,
     /// Failure of a job that did not start, again; this session does not try it any more.
     not_started: Option<JobFailure>,
-    /// True if a job did not start, and was started once more.
-    started_again: bool,
+    starts: Starts,
     recovered: bool,
     /// True once the job's time is over. Questions without a stored answer then stay unanswered.
     out_of_time: bool,
@@ -156,7 +156,7 @@ impl<'run> Session<'run> {
             job: None,
             asked: Asked::default(),
             not_started: None,
-            started_again: false,
+            starts: Starts::default(),
             recovered: false,
             out_of_time: false,
             watch: None,

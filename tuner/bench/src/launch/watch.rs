@@ -15,7 +15,7 @@ pub struct Ended {
     pub other_cores: Option<f64>,
     /// Blocks left unanswered because its time was over.
     pub unanswered: usize,
-    /// The failure, if it did not start and was started once more.
+    /// The failure, if it did not start and was started again.
     pub started_again: Option<String>,
 }
 

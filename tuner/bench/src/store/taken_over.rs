@@ -70,11 +70,11 @@ impl Run {
         Ok((most, usize::try_from(count).unwrap_or(0)))
     }
 
-    /// Number of launches of this run that did not start, and whose next attempt started.
+    /// Number of launches of this run that did not start, and that started when launched again.
     pub fn started_again(&self) -> Result<usize, StoreError> {
-        let sql = "SELECT count(*) FROM launches AS ended JOIN launches AS next
-                       ON next.run = ended.run AND next.key = ended.key AND next.attempt = ended.attempt + 1
-                   WHERE ended.run = ?1 AND ended.outcome = 'did not start' AND next.start_json IS NOT NULL";
+        let sql = "SELECT count(*) FROM launches AS ended WHERE ended.run = ?1 AND ended.outcome = 'did not start' AND EXISTS (
+                       SELECT 1 FROM launches AS later WHERE later.run = ended.run AND later.key = ended.key
+                           AND later.attempt > ended.attempt AND later.start_json IS NOT NULL)";
         let count = self
             .store
             .connection

@@ -243,7 +243,7 @@ impl<'a> Jobs<'a> {
         }
         for job in self.watch.news() {
             if let Some(failure) = &job.started_again {
-                self.progress.note(&format!("started once more: {failure}"));
+                self.progress.note(&format!("started again: {failure}"));
             }
             if job.unanswered > 0 {
                 self.progress.note(&format!(

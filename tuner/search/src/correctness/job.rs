@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use kilter_bench::launch::{Limits, SessionError, files, interrupt};
+use kilter_bench::launch::{Limits, SessionError, Starts, files, interrupt};
 use kilter_bench::progress::Progress;
 use kilter_protocol::json_line::JsonLine as _;
 use kilter_protocol::verifying::{Line, Request};
@@ -43,8 +43,8 @@ pub(super) enum End {
     },
 }
 
-/// Runs a job to its end. Returns the lines that it reported. A job that ends before its first case, without a word of
-/// its own, is started once more, and so is one that hangs there, where jobs are known to start: a launcher or a library may fail for a moment.
+/// Runs a job to its end. Returns the lines that it reported. A job that ends or hangs before its first case, without a word of its own, is started
+/// again as often as [`Starts`] allows: a launcher or a library may fail for a moment.
 ///
 /// # Errors
 /// It did not start, for which its own words are given; or files and processes fail.
@@ -55,15 +55,14 @@ pub(super) fn run(
     progress: &Progress,
 ) -> anyhow::Result<(Vec<Line>, End)> {
     let limits = Limits::of_job(launching.options.stall_seconds, ranks, launching.usual_start_seconds);
-    match run_once(launching, ranks, request, progress, limits.of_first_launch())? {
-        Attempt::Made(lines, end) => Ok((lines, end)),
-        Attempt::NotStarted { reason, hung } if hung && limits.first_start_seconds.is_none() => bail!("{reason}"),
-        Attempt::NotStarted { reason, .. } => {
-            progress.warn(&format!("{reason}; it is started once more"));
-            match run_once(launching, ranks, request, progress, limits)? {
-                Attempt::Made(lines, end) => Ok((lines, end)),
-                Attempt::NotStarted { reason, .. } => bail!("{reason}"),
+    let mut starts = Starts::default();
+    loop {
+        match run_once(launching, ranks, request, progress, starts.limits(limits))? {
+            Attempt::Made(lines, end) => return Ok((lines, end)),
+            Attempt::NotStarted { reason, hung } if starts.again(&limits, hung) => {
+                progress.warn(&format!("{reason}; it is started again"));
             }
+            Attempt::NotStarted { reason, .. } => bail!("{reason}"),
         }
     }
 }

@@ -41,13 +41,8 @@ impl Session<'_> {
             });
         }
         if self.job.is_none() {
-            let limits = if self.started_again {
-                self.spec.limits
-            } else {
-                self.spec.limits.of_first_launch()
-            };
             let spec = JobSpec {
-                limits,
+                limits: self.starts.limits(self.spec.limits),
                 ..self.spec.clone()
             };
             let job = Job::launch(
@@ -89,23 +84,23 @@ impl Session<'_> {
         ended.map_err(|error| self.failed(error))
     }
 
-    /// Gives up the job after an error. A job that ended before it started is forgotten once, so that the next question
-    /// starts it again: launchers and libraries have failures of the moment (Open MPI under `srun` dies in MPI_Init when
-    /// a peer's first message is early, <https://github.com/open-mpi/ompi/issues/12495>). So is one that hangs there, which takes all the time that a
-    /// first start is given, where jobs are known to start.
+    /// Gives up the job after an error. A job that did not start is forgotten, so that the next question starts it again, as often as [`Starts`]
+    /// allows: launchers and libraries have failures of the moment (Open MPI under `srun` dies in MPI_Init when a peer's first message is early,
+    /// <https://github.com/open-mpi/ompi/issues/12495>).
+    ///
+    /// [`Starts`]: crate::launch::Starts
     pub(super) fn go_on_after(&mut self, error: SessionError) -> Result<(), SessionError> {
         match &error {
             SessionError::Job(failure @ JobFailure::DidNotStart { ended, .. })
-                if !self.started_again && (*ended || self.spec.limits.first_start_seconds.is_some()) =>
+                if self.starts.again(&self.spec.limits, !*ended) =>
             {
-                self.started_again = true;
                 let said = failure.to_string();
                 match (self.job.take(), self.watch) {
                     (Some(job), Some(watch)) => watch.ended(Ended {
                         started_again: Some(said),
                         ..job.ended()
                     }),
-                    _ => tracing::warn!("{said}\nIt is started once more."),
+                    _ => tracing::warn!("{said}\nIt is started again."),
                 }
                 Ok(())
             }

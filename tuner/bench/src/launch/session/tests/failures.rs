@@ -92,15 +92,18 @@ fn a_job_that_hangs_before_it_starts_is_started_once_more_where_jobs_are_known_t
 
 #[test]
 fn a_job_that_does_not_start_again_is_given_up_and_tried_when_resumed() {
-    for (behaviour, limit, part, launches) in [
-        ("fails-to-start", 60.0, "not enough slots", 2),
-        ("never-starts", 0.3, "not within 0.3 s", 1),
+    for (behaviour, limit, jobs_start, part, launches) in [
+        ("fails-to-start", 60.0, false, "not enough slots", 2),
+        ("fails-to-start", 60.0, true, "not enough slots", 4),
+        ("never-starts", 0.3, false, "not within 0.3 s", 1),
+        ("never-starts", 0.3, true, "not within 0.3 s", 2),
     ] {
         let site = Site::new();
         {
             let run = site.run();
             let mut session = site.session(&run, behaviour);
             session.spec.limits.start_seconds = limit;
+            session.spec.limits.first_start_seconds = jobs_start.then_some(limit);
             for _ in 0..2 {
                 let failure = failure(session.measure(&block("b1")).unwrap_err());
                 assert!(matches!(failure, JobFailure::DidNotStart { .. }), "{failure}");
