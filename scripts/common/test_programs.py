@@ -51,19 +51,21 @@ def run(programs, but):
     printing = threading.Lock()
 
     def one(program):
-        ended = subprocess.run(
+        with subprocess.Popen(
             [program["path"]],
             cwd=program["folder"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            check=False,
-        )
+        ) as running:
+            printed = running.stdout.read()
+            _, status, used = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
         with printing:
-            print(f"     Running {program['path']}", flush=True)
-            sys.stdout.buffer.write(ended.stdout)
+            print(f"     Running {program['path']}: {used.ru_utime + used.ru_stime:.1f} s of a processor", flush=True)
+            sys.stdout.buffer.write(printed)
             sys.stdout.buffer.flush()
-        return None if ended.returncode == 0 else f"{program['path']} ended with {ended.returncode}"
+        return None if running.returncode == 0 else f"{program['path']} ended with {running.returncode}"
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         failed = [failure for failure in pool.map(one, [p for p in programs if p["name"] not in but]) if failure]

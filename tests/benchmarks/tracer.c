@@ -1,6 +1,7 @@
 /* The time of short calls on one rank: what a preloaded library adds shows best where the library itself does next to nothing.
  *
- * Prints a line `NAME NANOSECONDS` for each kind of call: the least mean of 15 series. */
+ * Prints a line `NAME NANOSECONDS RECORDS` for each kind of call: the least mean of 15 series, and the records that a trace has of it. A call has one
+ * of its begin and one of its end; tests and probes that find nothing have one together. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static void keep(double seconds, int calls) {
     if (each < least) least = each;
 }
 
-#define MEASURE(name, call)                              \
+#define MEASURE(name, records, call)                     \
     do {                                                 \
         least = 1e30;                                    \
         for (int series = 0; series < SERIES; ++series) { \
@@ -22,7 +23,7 @@ static void keep(double seconds, int calls) {
             for (int i = 0; i < calls; ++i) call;        \
             keep(MPI_Wtime() - begin, calls);            \
         }                                                \
-        printf("%s %.2f\n", name, least);                \
+        printf("%s %.2f %d\n", name, least, records);     \
     } while (0)
 
 int main(int argc, char **argv) {
@@ -32,19 +33,19 @@ int main(int argc, char **argv) {
     MPI_Comm other;
     MPI_Comm_dup(MPI_COMM_SELF, &other);
     MPI_Request request = MPI_REQUEST_NULL;
-    MEASURE("allreduce-8-bytes", MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF));
-    MEASURE("allreduce-two-communicators", MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, i & 1 ? other : MPI_COMM_SELF));
-    MEASURE("send-to-nobody", MPI_Send(&in, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_SELF));
-    MEASURE("test-of-nothing", MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    MEASURE("allreduce-8-bytes", 2, MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF));
+    MEASURE("allreduce-two-communicators", 2, MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, i & 1 ? other : MPI_COMM_SELF));
+    MEASURE("send-to-nobody", 2, MPI_Send(&in, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_SELF));
+    MEASURE("test-of-nothing", 1, MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
     char to[64] = {0}, from[64];
     /* Calls that find nothing, while the library looks. */
     MPI_Irecv(from, 64, MPI_CHAR, 0, 2, MPI_COMM_SELF, &request);
-    MEASURE("test-of-a-receive", MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    MEASURE("test-of-a-receive", 1, MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MEASURE("probe-that-finds-nothing", MPI_Iprobe(0, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
+    MEASURE("probe-that-finds-nothing", 1, MPI_Iprobe(0, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE));
     /* A message to itself, in three calls. */
-    MEASURE("message-to-self-64-bytes", {
+    MEASURE("message-to-self-64-bytes", 6, {
         MPI_Irecv(from, 64, MPI_CHAR, 0, 1, MPI_COMM_SELF, &request);
         MPI_Send(to, 64, MPI_CHAR, 0, 1, MPI_COMM_SELF);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -55,7 +56,7 @@ int main(int argc, char **argv) {
     unsigned number = 1;
     for (int i = 0; i < LONG; ++i) long_to[i] = (unsigned char)((number = number * 1664525u + 1013904223u) >> 24);
     calls = calls / 100 + 1;
-    MEASURE("message-to-self-64-kibibytes",
+    MEASURE("message-to-self-64-kibibytes", 2,
             MPI_Sendrecv(long_to, LONG, MPI_BYTE, 0, 1, long_from, LONG, MPI_BYTE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
     free(long_to);
     free(long_from);

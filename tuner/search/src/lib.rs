@@ -2,6 +2,7 @@
 //! renders nothing.
 
 pub mod arrivals;
+mod by_itself;
 pub mod choose;
 pub mod components;
 pub mod context;

@@ -13,6 +13,7 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::is_beyond;
 
 use crate::DAMAGE_FLOOR;
+use crate::by_itself;
 use crate::context::LaunchSearch;
 use crate::findings::Gains;
 use crate::repetition::{Purpose, repetitions, repetitions_of};
@@ -163,8 +164,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             Subject::timed_by(item).collective()
         };
         let mut session = self.parts.jobs.session(&name, &setup, false)?;
-        let measured = session
-            .measure_all(&blocks, &mut |_| ())
+        let measured = by_itself::measured(self.parts.jobs, &mut session, (&name, &setup), &blocks, || ())?
             .and_then(|outcomes| Ok((outcomes, session.start()?)));
         let outcomes = match measured {
             Ok((outcomes, start)) => {

@@ -70,6 +70,41 @@ fn layouts_of_as_many_ranks_get_rules_of_their_own() {
     assert!(profile.order.is_none());
 }
 
+/// A setting that mends one layout is in force on the other one as well, where it was never tried.
+#[test]
+fn files_that_end_a_job_on_another_layout_are_not_deployed_and_the_command_goes_on() {
+    for ends in ["crashed", "hung"] {
+        let library = ScriptedLibrary::new()
+            .setting("x", "0", &["1"])
+            .cost("reduce", |call, usual| {
+                let is_slow = call.ranks == 2 && call.bytes == 4096 && !call.is("x", "1");
+                if is_slow { 4.0 * usual } else { usual }
+            });
+        let breaks = |call: &Call<'_>| call.ranks == 4 && call.is("x", "1");
+        let library = match ends {
+            "crashed" => library.crashes(breaks),
+            _ => library.hangs(breaks),
+        };
+        let (_directory, site) = site(library);
+        let arguments = [
+            "--guidelines=GL8",
+            "--sizes=4096",
+            "--layouts=2,2x2",
+            "--only=parameters",
+        ];
+        let (reports, _) = site.tune_layouts(&arguments).unwrap();
+        assert_eq!(verdicts(&reports), [(Outcome::Violated, None), (Outcome::Holds, None)]);
+        let said = |report: &kilter_model::report::Report| {
+            let mut all = report.warnings.iter();
+            all.any(|text| {
+                text.contains("a job under the files of all layouts failed") && text.contains("nothing is deployed")
+            })
+        };
+        assert!(reports.iter().all(said), "{ends}: {:?}", reports[1].warnings);
+        assert!(!site.emitted().join("kilter.env").exists(), "{ends}");
+    }
+}
+
 fn verdicts(reports: &[kilter_model::report::Report]) -> Vec<(Outcome, Option<Outcome>)> {
     let of = |report: &kilter_model::report::Report| {
         let cell = &report.cells[0];

@@ -170,6 +170,38 @@ fn what_the_library_cannot_do_by_itself_is_put_away_and_the_run_goes_on() {
     }
 }
 
+/// The first verification may not have seconds for every call, so that the launch of a setting, or the proof, is the first to enter one.
+#[test]
+fn what_the_library_cannot_do_by_itself_is_not_blamed_on_what_is_in_force() {
+    let tuned = |ends: &'static str, since: usize| {
+        let (entered, under_x) = counted(|call| call.is("x", "1"));
+        let seen = Rc::clone(&entered);
+        let breaks = move |call: &Call<'_>| {
+            under_x(call);
+            entered.get() > since && is_broken(call)
+        };
+        let library = slow_reduce(|call| call.is("x", "1")).setting("x", "0", &["1"]);
+        let library = match ends {
+            "crashed" => library.crashes(breaks),
+            _ => library.hangs(breaks),
+        };
+        (
+            tune(library, "--guidelines GL8,GL10 --sizes 1024,4096 --only parameters"),
+            seen.get(),
+        )
+    };
+    let (_, calls) = tuned("crashed", usize::MAX);
+    let in_the_proof = calls / 2;
+    for (ends, since) in [("crashed", 0), ("crashed", in_the_proof), ("hung", in_the_proof)] {
+        let (run, _) = tuned(ends, since);
+        assert_eq!(changes(&run), ["x=1"], "{ends} {since}");
+        assert!(is_mended(&run, SLOW), "{ends} {since}");
+        assert_eq!(quarantined(&run), [], "{ends} {since}");
+        let said = warning(&run, "the library's own `bcast(n) @1024`");
+        assert!(said.contains(ends), "{said}");
+    }
+}
+
 #[test]
 fn a_resumed_run_knows_what_the_library_could_not_do() {
     let arguments = "--guidelines GL8,GL10 --sizes 1024,4096";

@@ -19,7 +19,11 @@ impl Starts {
     /// Limits of the next start.
     #[must_use]
     pub fn limits(&self, limits: Limits) -> Limits {
-        if self.has_hung { limits } else { limits.of_first_launch() }
+        if self.has_hung {
+            limits
+        } else {
+            limits.of_first_launch()
+        }
     }
 
     /// True if a start that failed is made again. One that hung takes all the time that it is given, so that it is made again only where jobs are
@@ -30,7 +34,12 @@ impl Starts {
             jobs_start && !std::mem::replace(&mut self.has_hung, true)
         } else {
             self.ended += 1;
-            self.ended <= if jobs_start { Starts::AGAIN } else { Starts::AGAIN_AT_FIRST }
+            self.ended
+                <= if jobs_start {
+                    Starts::AGAIN
+                } else {
+                    Starts::AGAIN_AT_FIRST
+                }
         }
     }
 }

@@ -19,7 +19,7 @@ use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::range::combining_volumes;
 use kilter_model::setup::Setup;
-use kilter_protocol::plan::Header;
+use kilter_protocol::plan::{Header, Item};
 
 use super::in_force::{Pairs, combined};
 use super::site::Site;
@@ -231,6 +231,12 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn most_other_cores(&self) -> f64 {
         other_load::most_cores(self.site.options.ranks)
+    }
+
+    /// True if this item of the library's own has ended a job.
+    #[must_use]
+    pub(crate) fn is_broken(&self, item: &Item) -> bool {
+        self.broken.fault(item).is_some()
     }
 
     /// Says what happened to the jobs that ended since this was last called: other load, and time that was over.

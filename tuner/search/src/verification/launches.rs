@@ -13,6 +13,7 @@ use kilter_stats::describe;
 use kilter_stats::sample::Sample;
 
 use super::{Medians, Verification};
+use crate::by_itself;
 use crate::context::Jobs;
 
 /// The reference cell is measured so often in each launch: at its start, its end, and evenly in between.
@@ -205,8 +206,7 @@ pub(super) fn launch(
     if *setup == Setup::default() {
         session = session.surviving();
     }
-    let outcomes = session
-        .measure_all(&blocks, &mut |_| jobs.progress.step(1))
+    let outcomes = by_itself::measured(jobs, &mut session, (name, setup), &blocks, || jobs.progress.step(1))?
         .with_context(|| format!("launch `{name}` failed; its log is in {}", jobs.directory.display()))?;
     let start = session.start()?;
     jobs.site.confirm(setup, &start)?;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use kilter_bench::budget::Budget;
+use kilter_bench::launch::JobFailure;
 use kilter_emit::decisions::{Decisions, Part, communicators};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::{Deployment, Selection};
@@ -69,9 +71,20 @@ pub fn prove(
         label = format!("merged/{}", digest::of(&merged));
         // Another attempt needs its seconds.
         let further = if merged == every { 0 } else { members.len() };
-        measured = measure(members, &label, (&merged, &written), |budget, waiting| {
-            turns.to_verify(budget, waiting + further);
-        })?;
+        let begin = |budget: &Budget, waiting: usize| turns.to_verify(budget, waiting + further);
+        measured = match measure(members, &label, (&merged, &written), begin) {
+            Ok(measured) => measured,
+            Err(error) => {
+                measured = Vec::new();
+                merged = if merged == every {
+                    Merged::default()
+                } else {
+                    every.clone()
+                };
+                say_broken(members, error, &merged)?;
+                continue;
+            }
+        };
         emitted = Some(written);
         // A layout that is spoilt although only its own decisions are in force there blames no other.
         let by_others = |(member, measured): (&Member<'_, '_>, &Measured)| {
@@ -135,6 +148,26 @@ pub fn prove(
         emitted = Some(write(members, &merged, directory)?);
     }
     Ok(Proven { merged, emitted })
+}
+
+/// Warns that the files of all layouts ended a job, and says what is left.
+///
+/// # Errors
+/// The error, where it is another one.
+fn say_broken(members: &[Member<'_, '_>], error: anyhow::Error, left: &Merged) -> anyhow::Result<()> {
+    let Some(failure @ (JobFailure::Crashed { .. } | JobFailure::Hung { .. })) = JobFailure::behind(&error) else {
+        return Err(error);
+    };
+    let consequence = if left.is_empty() {
+        "nothing is deployed for all layouts; the `emit` of each has what was proven on it alone"
+    } else {
+        "only the settings that every layout chose are kept"
+    };
+    for member in members {
+        let text = format!("a job under the files of all layouts failed: {failure}; {consequence}");
+        member.context.progress.warn(&text);
+    }
+    Ok(())
 }
 
 /// Runners-up of all layouts, each once.

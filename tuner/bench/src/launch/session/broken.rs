@@ -85,17 +85,18 @@ impl Broken {
         }
     }
 
+    /// The one of `blocks` in which a job failed, if it was in one.
+    #[must_use]
+    pub fn block_of<'b>(blocks: &'b [Block], failure: &JobFailure) -> Option<&'b Block> {
+        // A resumed run may have renamed it once more.
+        let id = original(failure.place().block.as_deref()?);
+        blocks.iter().find(|block| id == original(&block.id))
+    }
+
     /// The items of `blocks` to blame for a failure: the one entered last, and, if its block has `failed_before`, all that were under way.
     fn guilty<'b>(blocks: &'b [Block], failure: &JobFailure, failed_before: bool) -> Vec<&'b Item> {
         let place = failure.place();
-        // A resumed run may have renamed it once more.
-        let of_place = |block: &&Block| {
-            place
-                .block
-                .as_deref()
-                .is_some_and(|id| original(id) == original(&block.id))
-        };
-        let Some(block) = blocks.iter().find(of_place) else {
+        let Some(block) = Broken::block_of(blocks, failure) else {
             return Vec::new();
         };
         let is_guilty = |item: &&Item| {
