@@ -129,6 +129,15 @@ impl Call {
         }
     }
 
+    /// The form in which a collective is called; `None` for other operations.
+    #[must_use]
+    pub fn form(&self) -> Option<Form> {
+        match self.operation {
+            Operation::Collective(_, form) => Some(form),
+            _ => None,
+        }
+    }
+
     /// The function, whatever its form.
     #[must_use]
     pub fn function(&self) -> Option<Collective> {

@@ -11,6 +11,7 @@ use kilter_algorithms::Collective;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
 use kilter_model::plan::Subject;
+use kilter_protocol::expression::Form;
 
 use crate::DAMAGE_FLOOR;
 use crate::space::LaunchCandidate;
@@ -23,8 +24,30 @@ pub struct Member<T> {
     pub what: T,
     /// The collectives that it acts on; empty if on all, and then it has a launch of its own.
     pub collectives: Vec<Collective>,
+    /// True if it acts on those of their calls alone that do not block.
+    pub nonblocking: bool,
     /// Its settings.
     pub assignments: Vec<Assignment>,
+}
+
+impl<T> Member<T> {
+    /// True if a subject is a call of one of its collectives, and of no other.
+    fn owns(&self, subject: &Subject) -> bool {
+        if !self.nonblocking {
+            return subject.collective().is_some_and(|one| self.collectives.contains(&one));
+        }
+        let Some(side) = subject.side() else { return false };
+        let mut called = side
+            .terms
+            .iter()
+            .filter(|term| term.call.function().is_some())
+            .peekable();
+        called.peek().is_some()
+            && called.all(|term| {
+                let is_its = term.call.function().is_some_and(|one| self.collectives.contains(&one));
+                is_its && term.call.form() != Some(Form::Blocking)
+            })
+    }
 }
 
 /// Launches of whole libraries' settings: those of parameters which the description screens together share launches, one value of each
@@ -37,6 +60,7 @@ pub fn groups(library: &Library, candidates: Vec<LaunchCandidate>) -> Vec<Vec<Me
         let word = row.and_then(|row| row.screened_with.as_deref());
         let member = Member {
             collectives: row.map(|row| row.collectives.clone()).unwrap_or_default(),
+            nonblocking: row.is_some_and(|row| row.nonblocking),
             assignments: candidate.assignments.clone(),
             what: candidate,
         };
@@ -92,7 +116,10 @@ pub fn screen<T>(
                 group.into_iter().map(|member| vec![member]).collect()
             }
             Ok(times) => {
-                let own = |member: Member<T>| (member.what, own(&member.collectives, &times, present));
+                let own = |member: Member<T>| {
+                    let times = own(&member, &times, present);
+                    (member.what, times)
+                };
                 screened.extend(group.into_iter().map(own));
                 continue;
             }
@@ -117,8 +144,8 @@ pub fn each_once(all: impl Iterator<Item = Assignment>) -> Vec<Assignment> {
 }
 
 /// The times as they would be with one of the members alone.
-fn own(collectives: &[Collective], times: &Times, present: &Times) -> Times {
-    let is_own = |subject: &Subject| subject.collective().is_some_and(|one| collectives.contains(&one));
+fn own<T>(member: &Member<T>, times: &Times, present: &Times) -> Times {
+    let is_own = |subject: &Subject| member.owns(subject);
     let mut own = present.clone();
     own.retain(|subject, _| !is_own(subject));
     own.extend(
@@ -171,6 +198,7 @@ mod tests {
         Member {
             what: name.to_owned(),
             collectives: collectives.to_vec(),
+            nonblocking: false,
             assignments: Vec::new(),
         }
     }
@@ -228,7 +256,7 @@ mod tests {
             (Collective::Reduce, 8.0),
             (Collective::Scan, 1.05),
         ]);
-        let of_bcast = own(&[Collective::Bcast], &now, &present);
+        let of_bcast = own(&member("bcast", &[Collective::Bcast]), &now, &present);
         let expected = times(&[
             (Collective::Bcast, 2.0),
             (Collective::Reduce, 4.0),
@@ -240,6 +268,29 @@ mod tests {
         for scan in [0.5, 2.0] {
             let now = times(&[(Collective::Bcast, 2.0), (Collective::Scan, scan)]);
             assert!(touches_others(&group, &now, &present), "{scan}");
+        }
+    }
+
+    #[test]
+    fn a_setting_for_calls_that_do_not_block_owns_none_that_does() {
+        let subject = |text: &str| Subject {
+            text: text.to_owned(),
+            ..Subject::library(Collective::Bcast, 1024)
+        };
+        let blocking = member("a", &[Collective::Bcast]);
+        let nonblocking = Member {
+            nonblocking: true,
+            ..blocking.clone()
+        };
+        for (text, of_blocking, of_nonblocking) in [
+            ("bcast(n)", true, false),
+            ("ibcast(n) + wait", false, true),
+            ("ibcast(n) + wait + reduce(n)", false, false),
+            ("ireduce(n) + wait", false, false),
+            ("isend(n) + irecv(n) + wait", false, false),
+        ] {
+            let owns = (blocking.owns(&subject(text)), nonblocking.owns(&subject(text)));
+            assert_eq!(owns, (of_blocking, of_nonblocking), "{text}");
         }
     }
 

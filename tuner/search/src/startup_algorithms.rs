@@ -134,6 +134,7 @@ pub fn screen(
     let member = |choice: (Collective, u64)| Member {
         what: choice,
         collectives: vec![choice.0],
+        nonblocking: false,
         assignments: values(&jobs.site.library, &[choice]),
     };
     let groups = trials

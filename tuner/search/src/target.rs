@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_model::change::Cell;
+use kilter_model::config::library::Parameter;
 use kilter_model::plan::{self, PlannedCell, Subject};
 
 use crate::verification::{JudgedCell, Verification};
@@ -44,6 +45,17 @@ impl Target {
     #[must_use]
     pub fn collective(&self) -> Option<Collective> {
         self.left.collective()
+    }
+
+    /// True if a parameter of the library acts on its calls.
+    #[must_use]
+    pub fn is_served_by(&self, row: &Parameter) -> bool {
+        row.serves(self.collective())
+            || row.nonblocking
+                && self
+                    .left
+                    .side()
+                    .is_some_and(|side| side.terms.iter().any(|term| row.acts_on_call(&term.call)))
     }
 
     /// The cell that a selection may be for; `None` where only the library's parameters act.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use kilter_model::not_deployed::NotDeployed;
+use kilter_protocol::expression::Form;
 
 use super::*;
 
@@ -187,6 +188,45 @@ fn settings_that_share_launches_are_told_apart() {
     found.sort();
     assert_eq!(found, ["bcast_choice=3", "reduce_choice=2"]);
     assert_eq!(quarantined(&run), [("bcast_choice=2", "crashed")]);
+}
+
+/// No algorithm of a blocking call, and nothing that is preloaded, acts on a call that does not block.
+#[test]
+fn settings_for_calls_that_do_not_block_mend_these_and_are_tried_in_shared_launches() {
+    let row = |collective: &str| {
+        format!(
+            "[[parameters]]\nname = \"i{collective}_choice\"\ndefault = \"0\"\ntry = [1, 2]\nsummary = \"scripted\"\n\
+             collectives = [\"{collective}\"]\nnonblocking = true\nscreened_with = \"nonblocking\"\n"
+        )
+    };
+    let slow = |setting: &'static str, mended: &'static str| {
+        move |call: &Call<'_>, usual: f64| match call.form {
+            Form::Nonblocking if call.is(setting, mended) => 0.8 * usual,
+            Form::Nonblocking => 4.0 * usual,
+            _ => usual,
+        }
+    };
+    let launches = Rc::new(Cell::new(0));
+    let tried = Rc::clone(&launches);
+    let library = ScriptedLibrary::new()
+        .described(&row("reduce"))
+        .described(&row("bcast"))
+        .cost("reduce", slow("ireduce_choice", "2"))
+        .cost("bcast", slow("ibcast_choice", "1"))
+        .fails_to_start(move |settings| {
+            let is_tried = settings.value("ireduce_choice") == "1" && settings.value("ibcast_choice") == "1";
+            tried.set(tried.get() + usize::from(is_tried));
+            false
+        });
+    let run = tune(
+        library,
+        "--guidelines NB1 --functions ireduce,ibcast --sizes 4096 --only parameters",
+    );
+    let mut found = changes(&run);
+    found.sort();
+    assert_eq!(found, ["ibcast_choice=1", "ireduce_choice=2"]);
+    assert!(is_mended(&run, "NB1 ireduce 4096") && is_mended(&run, "NB1 ibcast 4096"));
+    assert_eq!(launches.get(), 1, "one launch tries a value of both");
 }
 
 #[test]

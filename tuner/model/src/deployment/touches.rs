@@ -7,22 +7,24 @@
 //!   allreduce is a reduce and a broadcast; those are the mock-ups of several calls. Where a setting has others set along with it, it touches
 //!   everything.
 //! * A setting of a whole launch touches the collectives that its description names (`collectives`), in the same way. It touches everything if
-//!   the description names none, as for eager limits and the progress thread, or if there is no description.
+//!   the description names none, as for eager limits and the progress thread, or if there is no description. One that is for calls that do not
+//!   block (`nonblocking`) touches no blocking call.
 
 use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
 use kilter_algorithms::mockup::MOCKUPS;
-use kilter_protocol::expression::Side;
 
 use super::{Assignment, Deployment, Selection};
-use crate::config::library::Library;
+use crate::config::library::{Library, Parameter};
 use crate::plan::Subject;
 
 /// Reach of a setting or selection.
 enum Scope {
     Everything,
     Of(BTreeSet<Collective>),
+    /// Calls that a description's row names by more than their collectives.
+    Calls(Box<Parameter>),
 }
 
 impl Deployment {
@@ -61,6 +63,9 @@ fn acts(scope: &Scope, subject: &Subject) -> bool {
         Scope::Everything => true,
         // A side that is no expression does not tell its calls.
         Scope::Of(collectives) => called(subject).is_none_or(|called| !called.is_disjoint(collectives)),
+        Scope::Calls(row) => subject
+            .side()
+            .is_none_or(|side| side.terms.iter().any(|term| row.acts_on_call(&term.call))),
     }
 }
 
@@ -70,6 +75,8 @@ fn of_assignment(assignment: &Assignment, library: &Library) -> Scope {
     }
     let row = library.parameters.iter().find(|row| row.name == assignment.name);
     match row {
+        // No collective is built of calls that do not block.
+        Some(row) if row.nonblocking => Scope::Calls(Box::new(row.clone())),
         Some(row) if !row.collectives.is_empty() => Scope::Of(with_built_of(row.collectives.iter().copied().collect())),
         _ => Scope::Everything,
     }
@@ -104,7 +111,7 @@ fn with_built_of(mut collectives: BTreeSet<Collective>) -> BTreeSet<Collective> 
 
 /// The collectives that a subject calls; `None` where it is no expression.
 fn called(subject: &Subject) -> Option<BTreeSet<Collective>> {
-    let side: Side = subject.text.parse().ok()?;
+    let side = subject.side()?;
     Some(side.terms.iter().filter_map(|term| term.call.function()).collect())
 }
 
@@ -206,6 +213,19 @@ mod tests {
         let bcast = setting("I_MPI_ADJUST_BCAST");
         assert!(bcast.touches(&library_call(Collective::Bcast, 8), &intel));
         assert!(!bcast.touches(&library_call(Collective::Scan, 8), &intel));
+    }
+
+    #[test]
+    fn a_setting_for_calls_that_do_not_block_touches_no_others() {
+        let touches = |collective: Collective, text: &str| {
+            setting("coll_libnbc_iallreduce_algorithm").touches(&side(collective, text), &openmpi())
+        };
+        for text in ["iallreduce(n) + wait", "start_allreduce(n) + wait"] {
+            assert!(touches(Collective::Allreduce, text), "{text}");
+        }
+        for text in ["allreduce(n)", "ireduce(n) + wait", "reduce(n) + bcast(n)"] {
+            assert!(!touches(Collective::Allreduce, text), "{text}");
+        }
     }
 
     #[test]

@@ -35,6 +35,12 @@ impl Subject {
         (*self == Subject::library(collective, self.bytes)).then_some(collective)
     }
 
+    /// The expression; `None` for what is no side of a guideline.
+    #[must_use]
+    pub fn side(&self) -> Option<Side> {
+        self.text.parse().ok()
+    }
+
     /// Subject that an item times; `None` for what is no side of a guideline, such as an algorithm of the
     /// registry.
     #[must_use]

@@ -29,8 +29,7 @@ pub struct LaunchCandidate {
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     // A parameter of all collectives is wanted without a target, too.
-    let is_asked =
-        |row: &Parameter| row.collectives.is_empty() || targets.iter().any(|one| row.serves(one.collective()));
+    let is_asked = |row: &Parameter| row.collectives.is_empty() || targets.iter().any(|one| one.is_served_by(row));
     let wanted = |row: &&Parameter| row.acts_on(transports) && is_asked(row);
     let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
     rows.sort_by_key(|row| !row.admits_algorithms);

@@ -209,6 +209,8 @@ fn screening(row: &Parameter) -> Option<String> {
         "`admits_algorithms` is for values in `try`, which is empty; give some, or remove the key"
     } else if row.screened_with.is_some() && row.collectives.is_empty() {
         "`screened_with` is for parameters that act on `collectives` of their own; name these, or remove the key"
+    } else if row.nonblocking && row.collectives.is_empty() {
+        "`nonblocking` is for parameters that act on `collectives` of their own; name these, or remove the key"
     } else {
         return None;
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
+use kilter_protocol::expression::{Call, Form};
 use serde::Deserialize;
 
 use super::{ByConnection, Grammar, Unreadable, Verified};
@@ -19,6 +20,9 @@ pub struct Parameter {
     /// Collectives on which alone it acts. It is tried only if one of them is too slow. Empty if it may act on all.
     #[serde(default, deserialize_with = "crate::config::collective_name::list")]
     pub collectives: Vec<Collective>,
+    /// True if it acts on non-blocking and persistent calls of its `collectives` alone, and not on blocking ones.
+    #[serde(default)]
+    pub nonblocking: bool,
     /// Transport without which it does nothing.
     #[serde(default)]
     pub transport: Option<String>,
@@ -241,10 +245,19 @@ impl Parameter {
         }
     }
 
-    /// True if it acts on the collective of a target, which may have none; a parameter that lists no collectives acts on everything.
+    /// True if it acts on a plain blocking call of the collective of a target, which may have none; a parameter that lists no collectives acts on
+    /// everything.
     #[must_use]
     pub fn serves(&self, collective: Option<Collective>) -> bool {
-        self.collectives.is_empty() || collective.is_some_and(|one| self.collectives.contains(&one))
+        self.collectives.is_empty()
+            || !self.nonblocking && collective.is_some_and(|one| self.collectives.contains(&one))
+    }
+
+    /// True if it acts on this call as one of its collectives, in one of its forms.
+    #[must_use]
+    pub fn acts_on_call(&self, call: &Call) -> bool {
+        let is_its = call.function().is_some_and(|one| self.collectives.contains(&one));
+        is_its && !(self.nonblocking && call.form() == Some(Form::Blocking))
     }
 }
 
@@ -256,6 +269,8 @@ fn lanes_of<'t>(transport: &str, transports: &'t [String]) -> Vec<&'t str> {
 
 #[cfg(test)]
 mod tests {
+    use kilter_protocol::expression::Side;
+
     use super::*;
 
     fn parameter(more: &str) -> Parameter {
@@ -313,5 +328,24 @@ mod tests {
         assert!(!its.serves(Some(Collective::Reduce)) && !its.serves(None));
         let all = parameter("");
         assert!(all.serves(Some(Collective::Reduce)) && all.serves(None));
+        let nonblocking = parameter("collectives = [\"bcast\"]\nnonblocking = true");
+        assert!(!nonblocking.serves(Some(Collective::Bcast)));
+        let named = |row: &Parameter, text: &str| {
+            let side: Side = text.parse().unwrap();
+            side.terms.iter().any(|term| row.acts_on_call(&term.call))
+        };
+        for (text, its_own, of_nonblocking) in [
+            ("bcast(n)", true, false),
+            ("ibcast(n) + wait", true, true),
+            ("start_bcast(n) + wait", true, true),
+            ("ireduce(n) + wait", false, false),
+            ("isend(n) + irecv(n) + wait", false, false),
+        ] {
+            assert_eq!(
+                (named(&its, text), named(&nonblocking, text)),
+                (its_own, of_nonblocking),
+                "{text}"
+            );
+        }
     }
 }
