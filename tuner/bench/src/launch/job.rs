@@ -15,8 +15,9 @@ use super::files::{self, PlanFile, io_error};
 use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
 use super::ledger::Ledger;
+use super::limits::Limits;
 use super::other_load::{self, Reading};
-use super::session::{JobSpec, Limits};
+use super::session::JobSpec;
 use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 

@@ -1,6 +1,6 @@
 //! Starts of one job: failures of the moment are no reason to give it up.
 
-use super::session::Limits;
+use super::limits::Limits;
 
 /// Starts of one job that failed so far.
 #[derive(Debug, Clone, Copy, Default)]
