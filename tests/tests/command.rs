@@ -16,6 +16,7 @@ mod library_in_use;
 mod library_info;
 mod module_files;
 mod noisy_launches;
+mod operators;
 mod overlap;
 mod overlap_on_cluster;
 mod packaging;
@@ -59,6 +60,7 @@ fn main() -> std::process::ExitCode {
         library_in_use,
         library_info,
         rules_file,
+        operators,
         simulation,
         which,
         // Times measured here are judged.

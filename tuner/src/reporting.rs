@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Context as _;
+use kilter_algorithms::Collective;
 use kilter_model::config::guideline::Kind;
+use kilter_model::deployment::Selection;
 use kilter_model::options::Options;
 use kilter_model::plan::{Plan, Subject};
 use kilter_model::report::{BudgetPart, Cell, Library, Provenance, Report, SCHEMA, Setting};
@@ -36,6 +38,7 @@ pub fn of_check(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, verificat
 /// The report of `tune`.
 #[must_use]
 pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tuned) -> Report {
+    warn_of_operators(jobs, tuned);
     let mut report = empty("tune", jobs, plan, quarantine, &tuned.before);
     report.contests = tuned.contests.clone();
     report.targets = tuned.goals.report();
@@ -181,6 +184,29 @@ fn longer(slower: f64) -> String {
         format!(" (they lasted {shown} times as long as the others)")
     } else {
         String::new()
+    }
+}
+
+/// Says which deployed algorithms are wrong for operators that do not commute.
+fn warn_of_operators(jobs: &Jobs<'_>, tuned: &Tuned) {
+    let library = &jobs.site.library;
+    let for_some = |((collective, _), selection): (&(Collective, u64), &Selection)| match selection {
+        Selection::Settings(settings) => {
+            let choice = library.choice_of(*collective, settings)?;
+            let row = library.algorithms_of(*collective)?;
+            let text = format!("`{}={}` ({})", row.parameter, choice.value, choice.name);
+            choice.commutative.then_some(text)
+        }
+        _ => None,
+    };
+    let ids: BTreeSet<String> = tuned.deployment.selections.iter().filter_map(for_some).collect();
+    if !ids.is_empty() {
+        jobs.progress.warn(&format!(
+            "{}: right for operators that commute alone, and {} does not look at the operator where a rule names the algorithm. Programs that make others \
+             (MPI_Op_create with commute = 0) must not run with these files; --any-operator leaves such algorithms out",
+            ids.into_iter().collect::<Vec<_>>().join(", "),
+            library.name
+        ));
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Limits {
     pub scratch_bytes: Option<u64>,
     /// True if results must equal the default's bit by bit.
     pub reproducible: bool,
+    /// True if algorithms of the library are left out that are wrong for operators that do not commute.
+    pub any_operator: bool,
     /// Only plugins of the user may be deployed.
     pub only_plugins: bool,
 }

@@ -23,6 +23,10 @@ pub struct Tune {
     /// doubles as well, at each measured size and at the ends of the range that it stands for.
     #[arg(long, help_heading = super::FIXES)]
     pub reproducible: bool,
+    /// Leave out algorithms of the library that give wrong results for operators that do not commute. Where the library does not look at the operator
+    /// when a rule names the algorithm, they are right for all others alone. Kilter's own algorithms look in each call.
+    #[arg(long, help_heading = super::FIXES)]
+    pub any_operator: bool,
     /// Most scratch memory that an algorithm or a mock-up may keep on a rank for a communicator, such as 16M. An algorithm that needs more
     /// for a cell's size is no candidate there.
     #[arg(long, help_heading = super::FIXES, value_name = "SIZE")]

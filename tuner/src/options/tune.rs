@@ -38,6 +38,7 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
     let plugins = plugins(&typed.plugins)?;
     let mut limits = limits(typed.leave, typed.scratch_limit.as_deref(), &contests)?;
     limits.reproducible = typed.reproducible;
+    limits.any_operator = typed.any_operator;
     limits.only_plugins = typed.only == Some(cli::Only::Plugins);
     if limits.only_plugins && plugins.is_empty() {
         return Err(wrong(
@@ -122,6 +123,7 @@ fn limits(leave: Vec<String>, scratch: Option<&str>, contests: &[(Collective, u6
         left_alone,
         scratch_bytes: scratch.map(|text| parse_bytes("--scratch-limit", text)).transpose()?,
         reproducible: false,
+        any_operator: false,
         only_plugins: false,
     };
     for (collective, _) in contests {
@@ -151,6 +153,7 @@ mod tests {
     fn what_a_fix_may_not_do_holds_for_every_layout() {
         let options = tuned(&[
             "--reproducible",
+            "--any-operator",
             "--leave",
             "reduce,isend",
             "--scratch-limit",
@@ -163,6 +166,7 @@ mod tests {
             left_alone: vec!["reduce".to_owned(), "isend".to_owned()],
             scratch_bytes: Some(16 << 20),
             reproducible: true,
+            any_operator: true,
             only_plugins: false,
         };
         assert_eq!(options.common.limits, expected);

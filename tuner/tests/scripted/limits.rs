@@ -64,3 +64,18 @@ fn what_leaves_other_bits_is_refused_where_results_must_be_the_same() {
     let free = tune(library(), &format!("{REDUCE} --only parameters --type double"));
     assert_eq!(changes(&free), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
 }
+
+#[test]
+fn what_is_wrong_for_operators_that_do_not_commute_is_warned_of_or_left_out() {
+    let library = || slow_reduce(|call| call.algorithm == 1);
+    let run = tune(library(), &format!("{REDUCE} --only parameters"));
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=1"]);
+    let said = warning(&run, "commute = 0");
+    assert!(
+        said.starts_with("`reduce_algorithm=1` (one): ") && said.contains("--any-operator"),
+        "{said}"
+    );
+    let run = tune(library(), &format!("{REDUCE} --only parameters --any-operator"));
+    assert_eq!(changes(&run), [""; 0]);
+    assert!(run.report.warnings.iter().all(|text| !text.contains("commute")));
+}

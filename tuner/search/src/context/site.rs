@@ -42,7 +42,10 @@ fn is_as_found(setup: &Setup) -> bool {
 impl<'a> Site<'a> {
     /// A site of which no ranks have said anything yet.
     #[must_use]
-    pub fn new(options: &'a Options, library: Library, version: String) -> Site<'a> {
+    pub fn new(options: &'a Options, mut library: Library, version: String) -> Site<'a> {
+        if options.limits.any_operator {
+            library.keep_those_for_any_operator();
+        }
         Site {
             options,
             library,

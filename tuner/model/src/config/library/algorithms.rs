@@ -69,6 +69,10 @@ pub struct AlgorithmChoice {
     /// True if it runs only on a power of two of ranks.
     #[serde(default)]
     pub power_of_two_ranks: bool,
+    /// True if it combines in another order than that of the ranks, and the library runs it for any operator that a program has: for one that does not
+    /// commute, its results are wrong.
+    #[serde(default)]
+    pub commutative: bool,
     /// Parameters that a selection file must give with it, because the library would take them as 0.
     #[serde(default)]
     pub selection: Vec<String>,
@@ -160,6 +164,7 @@ impl Algorithms {
                     several_nodes: false,
                     even_ranks: false,
                     power_of_two_ranks: false,
+                    commutative: false,
                     selection: Vec::new(),
                     kilter: None,
                     verified: None,
@@ -172,6 +177,22 @@ impl Algorithms {
 }
 
 impl Library {
+    /// The algorithm that a selection's settings choose for a collective.
+    #[must_use]
+    pub fn choice_of(&self, collective: Collective, settings: &[(String, String)]) -> Option<&AlgorithmChoice> {
+        let row = self.algorithms_of(collective)?;
+        let value = settings.iter().find(|(name, _)| *name == row.parameter)?.1.parse();
+        let value: u64 = value.ok()?;
+        row.choices.iter().find(|choice| choice.value == value)
+    }
+
+    /// Forgets the algorithms that are wrong for operators that do not commute.
+    pub fn keep_those_for_any_operator(&mut self) {
+        for row in &mut self.algorithms {
+            row.choices.retain(|choice| !choice.commutative);
+        }
+    }
+
     /// Algorithms of a collective, if a variable chooses them when a job starts.
     #[must_use]
     pub fn chosen_at_start(&self, collective: Collective) -> Option<(&Algorithms, AtStart)> {
