@@ -50,12 +50,7 @@ impl Target {
     /// True if a parameter of the library acts on its calls.
     #[must_use]
     pub fn is_served_by(&self, row: &Parameter) -> bool {
-        row.serves(self.collective())
-            || row.nonblocking
-                && self
-                    .left
-                    .side()
-                    .is_some_and(|side| side.terms.iter().any(|term| row.acts_on_call(&term.call)))
+        row.serves(self.collective()) || row.nonblocking && self.left.side().is_some_and(|side| row.acts_within(&side))
     }
 
     /// The cell that a selection may be for; `None` where only the library's parameters act.

@@ -20,11 +20,11 @@ use crate::config::library::{Library, Parameter};
 use crate::plan::Subject;
 
 /// Reach of a setting or selection.
-enum Scope {
+enum Scope<'l> {
     Everything,
     Of(BTreeSet<Collective>),
     /// Calls that a description's row names by more than their collectives.
-    Calls(Box<Parameter>),
+    Calls(&'l Parameter),
 }
 
 impl Deployment {
@@ -58,31 +58,29 @@ pub(super) fn selection_touches(
     acts(&of_selection(collective, selection, library), subject)
 }
 
-fn acts(scope: &Scope, subject: &Subject) -> bool {
+fn acts(scope: &Scope<'_>, subject: &Subject) -> bool {
     match scope {
         Scope::Everything => true,
         // A side that is no expression does not tell its calls.
         Scope::Of(collectives) => called(subject).is_none_or(|called| !called.is_disjoint(collectives)),
-        Scope::Calls(row) => subject
-            .side()
-            .is_none_or(|side| side.terms.iter().any(|term| row.acts_on_call(&term.call))),
+        Scope::Calls(row) => subject.side().is_none_or(|side| row.acts_within(&side)),
     }
 }
 
-fn of_assignment(assignment: &Assignment, library: &Library) -> Scope {
+fn of_assignment<'l>(assignment: &Assignment, library: &'l Library) -> Scope<'l> {
     if let Some(collective) = library.chosen_by(&assignment.name) {
         return Scope::Of(with_built_of(BTreeSet::from([collective])));
     }
     let row = library.parameters.iter().find(|row| row.name == assignment.name);
     match row {
         // No collective is built of calls that do not block.
-        Some(row) if row.nonblocking => Scope::Calls(Box::new(row.clone())),
+        Some(row) if row.nonblocking => Scope::Calls(row),
         Some(row) if !row.collectives.is_empty() => Scope::Of(with_built_of(row.collectives.iter().copied().collect())),
         _ => Scope::Everything,
     }
 }
 
-fn of_selection(collective: Collective, selection: &Selection, library: &Library) -> Scope {
+fn of_selection(collective: Collective, selection: &Selection, library: &Library) -> Scope<'static> {
     let own = BTreeSet::from([collective]);
     match selection {
         Selection::Settings(_) => {

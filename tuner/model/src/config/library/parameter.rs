@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
-use kilter_protocol::expression::{Call, Form};
+use kilter_protocol::expression::{Call, Form, Side};
 use serde::Deserialize;
 
 use super::{ByConnection, Grammar, Unreadable, Verified};
@@ -253,11 +253,14 @@ impl Parameter {
             || !self.nonblocking && collective.is_some_and(|one| self.collectives.contains(&one))
     }
 
-    /// True if it acts on this call as one of its collectives, in one of its forms.
+    /// True if it acts on a call of this side, as one of its collectives in one of its forms.
     #[must_use]
-    pub fn acts_on_call(&self, call: &Call) -> bool {
-        let is_its = call.function().is_some_and(|one| self.collectives.contains(&one));
-        is_its && !(self.nonblocking && call.form() == Some(Form::Blocking))
+    pub fn acts_within(&self, side: &Side) -> bool {
+        let is_its = |call: &Call| {
+            let is_of_form = !self.nonblocking || call.form() != Some(Form::Blocking);
+            is_of_form && call.function().is_some_and(|one| self.collectives.contains(&one))
+        };
+        side.terms.iter().any(|term| is_its(&term.call))
     }
 }
 
@@ -269,8 +272,6 @@ fn lanes_of<'t>(transport: &str, transports: &'t [String]) -> Vec<&'t str> {
 
 #[cfg(test)]
 mod tests {
-    use kilter_protocol::expression::Side;
-
     use super::*;
 
     fn parameter(more: &str) -> Parameter {
@@ -330,10 +331,7 @@ mod tests {
         assert!(all.serves(Some(Collective::Reduce)) && all.serves(None));
         let nonblocking = parameter("collectives = [\"bcast\"]\nnonblocking = true");
         assert!(!nonblocking.serves(Some(Collective::Bcast)));
-        let named = |row: &Parameter, text: &str| {
-            let side: Side = text.parse().unwrap();
-            side.terms.iter().any(|term| row.acts_on_call(&term.call))
-        };
+        let named = |row: &Parameter, text: &str| row.acts_within(&text.parse().unwrap());
         for (text, its_own, of_nonblocking) in [
             ("bcast(n)", true, false),
             ("ibcast(n) + wait", true, true),
