@@ -256,7 +256,7 @@ mod tests {
         assert!(repetition_rule::is_by_variance(&default.repetitions));
         assert_eq!(
             (repetitions(&default).min, repetitions(&default).max),
-            (3, REPETITIONS.max)
+            (1, REPETITIONS.max)
         );
         assert_eq!(repetitions(&typed(&["--repetitions=rse=0.02"])), REPETITIONS);
         assert_eq!(

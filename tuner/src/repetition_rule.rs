@@ -4,7 +4,6 @@
 //! the last `W` running means and medians. All that are named must hold. Sources in [`kilter_protocol::repetitions`].
 
 use kilter_protocol::plan::{Repetitions, StopRules, Window};
-use kilter_search::verification::FEWEST;
 
 /// Widest window: a running statistic is kept for each item of a block.
 const WIDEST: u32 = 10_000;
@@ -111,6 +110,9 @@ const BY_VARIANCE: &str = "variance";
 /// Fewest repetitions if predictors decide.
 const MIN_PREDICTED: u32 = 8;
 
+/// Fewest repetitions where the screening says how many: it has its own least number for each block.
+const MIN_BY_VARIANCE: u32 = 1;
+
 /// True if repetitions follow from variance components, and not from predictors.
 #[must_use]
 pub fn is_by_variance(methods: &str) -> bool {
@@ -169,7 +171,11 @@ fn window(part: &str, text: &str) -> Result<Window, NoRule> {
 
 /// Combines the options; `seconds` limits each item of a launch. The error names the wrong option.
 pub fn repetitions(methods: &str, min: Option<u32>, max: u32, step: u32, seconds: f64) -> Result<Repetitions, NoRule> {
-    let fewest = if is_by_variance(methods) { FEWEST } else { MIN_PREDICTED };
+    let fewest = if is_by_variance(methods) {
+        MIN_BY_VARIANCE
+    } else {
+        MIN_PREDICTED
+    };
     let min = min.unwrap_or_else(|| fewest.min(max));
     let stop = parse(methods)?;
     if min == 0 {
@@ -249,11 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn by_variance_has_no_methods_and_begins_with_three() {
+    fn by_variance_has_no_methods_and_leaves_the_fewest_to_the_screening() {
         let rule = repetitions("variance", None, 60, 1, 0.25).unwrap();
         assert!(rule.stop.is_empty() && is_by_variance(" variance "));
-        assert_eq!((rule.min, rule.max), (3, 60));
-        assert_eq!(repetitions("variance", None, 2, 1, 0.25).unwrap().min, 2);
+        assert_eq!((rule.min, rule.max), (1, 60));
+        assert_eq!(repetitions("variance", Some(2), 60, 1, 0.25).unwrap().min, 2);
         assert_eq!(repetitions("rse=0.02", None, 60, 1, 0.25).unwrap().min, 8);
     }
 

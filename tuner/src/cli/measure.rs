@@ -102,7 +102,7 @@ pub struct Measure<F: Output = Format> {
     /// cov-mean=T/WINDOW, cov-median=T/WINDOW) predict the number after which all of them hold. `none` makes --max-repetitions.
     #[arg(long, help_heading = super::MEASUREMENT, value_name = "METHODS", default_value = "variance")]
     pub repetitions: String,
-    /// Fewest repetitions of an item in a launch (default: 3 with `variance`, else 8).
+    /// Fewest repetitions of an item in a launch (default: 3 with `variance`, fewer where calls take 6 ms or more; else 8).
     #[arg(long, help_heading = super::MEASUREMENT, value_name = "N")]
     pub min_repetitions: Option<u32>,
     /// Most repetitions of an item in a launch.

@@ -2,7 +2,7 @@
 //!
 //! Cells that can be shown to be violated come first, ordered by the seconds that each may save an application per second of measuring. Then
 //! come cells that are expected to hold, the cheapest first: an answer is all that there is to gain, and the first look gives it. Cells so near
-//! the floor that the launches will hardly tell come last.
+//! the floor that the launches will hardly tell come last, the cheapest of these first as well: what they may save is noise, and some get an answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,8 +125,8 @@ pub(super) fn dearest(
 fn rate<T>(waiting: &Waiting<T>, means: &Means<'_>) -> f64 {
     let cost: f64 = waiting.subjects.iter().map(&means.price).sum();
     let gain = match waiting.expected {
-        Expected::Holds => 1.0,
-        Expected::Violation | Expected::Nothing => waiting.gain_seconds,
+        Expected::Holds | Expected::Nothing => 1.0,
+        Expected::Violation => waiting.gain_seconds,
     };
     gain / cost.max(f64::MIN_POSITIVE)
 }
@@ -218,6 +218,7 @@ mod tests {
     fn what_can_be_shown_comes_before_answers_and_these_before_what_no_launch_will_tell() {
         let all = || {
             [
+                ("dear and at the floor", Expected::Nothing, 11, 2000.0),
                 ("at the floor", Expected::Nothing, 9, 1000.0),
                 ("dear answer", Expected::Holds, 8, 900.0),
                 ("cheap answer", Expected::Holds, 3, 0.0),
@@ -231,7 +232,13 @@ mod tests {
         };
         assert_eq!(
             admitted(all(), &[], 1e4),
-            ["violated", "cheap answer", "dear answer", "at the floor"]
+            [
+                "violated",
+                "cheap answer",
+                "dear answer",
+                "at the floor",
+                "dear and at the floor"
+            ]
         );
         // 10 launches of 1 + 7, 5 of 3 and 8.
         assert_eq!(admitted(all(), &[], 136.0), ["violated", "cheap answer", "dear answer"]);

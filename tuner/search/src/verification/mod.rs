@@ -36,6 +36,7 @@ use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Stability;
 
+use crate::repetition::FEWEST;
 use admission::Waiting;
 pub use allowance::Allowance;
 use allowance::Limit;
@@ -45,7 +46,6 @@ use first_pass::{FirstPass, first_pass};
 pub use found::{JudgedCell, Medians, Verification};
 pub use in_turn::{InTurn, measure_in_turn};
 use launches::{Timed, launch};
-pub use learnt::FEWEST;
 use screened::Screening;
 pub use shown::show;
 use side_by_side::Beside;
