@@ -1,7 +1,7 @@
 /* The time of short calls on one rank: what a preloaded library adds shows best where the library itself does next to nothing.
  *
- * Prints a line `NAME NANOSECONDS RECORDS` for each kind of call: the least mean of 15 series, and the records that a trace has of it. A call has one
- * of its begin and one of its end; tests and probes that find nothing have one together. */
+ * Prints a line `NAME NANOSECONDS RECORDS` for each kind of call: the least mean of 15 series, and the records that a trace has of it: one of the
+ * call, and one of each message or collective in it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     unsigned number = 1;
     for (int i = 0; i < LONG; ++i) long_to[i] = (unsigned char)((number = number * 1664525u + 1013904223u) >> 24);
     calls = calls / 100 + 1;
-    MEASURE("message-to-self-64-kibibytes", 2,
+    MEASURE("message-to-self-64-kibibytes", 3,
             MPI_Sendrecv(long_to, LONG, MPI_BYTE, 0, 1, long_from, LONG, MPI_BYTE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE));
     free(long_to);
     free(long_from);

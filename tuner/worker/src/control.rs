@@ -83,10 +83,37 @@ impl Control {
     pub(crate) fn exchange_max<const N: usize>(&self, own: [u64; N]) -> Result<[u64; N], MpiError> {
         let bytes = size_of::<[u64; N]>() as c_int;
         let byte = constants::byte();
-        dissemination::exchange_max(self.rank, self.p_ranks, own, |to, payload, from| {
-            let mut heard = [0; N];
-            // SAFETY: both buffers have `bytes` bytes and live through the call; the status is filled by it.
+        dissemination::exchange_max(self.rank, self.p_ranks, own, |payload, (first, second)| {
+            let mut heard = [[0; N]; 2];
+            let [to_first, to_second] = &mut heard;
+            let into_first = to_first.as_mut_ptr().cast();
+            // SAFETY: all buffers have `bytes` bytes and live until their messages are complete, in here; statuses are filled.
             unsafe {
+                let mut requests = [constants::request_null(); 2];
+                if let Some((to, from)) = second {
+                    let [receive, send] = &mut requests;
+                    let into = to_second.as_mut_ptr().cast();
+                    pmpi!(PMPI_Irecv(
+                        into,
+                        bytes,
+                        byte,
+                        from as c_int,
+                        TAG_EXCHANGE,
+                        self.comm,
+                        receive
+                    ))?;
+                    let payload = payload.as_ptr().cast();
+                    pmpi!(PMPI_Isend(
+                        payload,
+                        bytes,
+                        byte,
+                        to as c_int,
+                        TAG_EXCHANGE,
+                        self.comm,
+                        send
+                    ))?;
+                }
+                let (to, from) = first;
                 let mut status = MaybeUninit::uninit();
                 pmpi!(PMPI_Sendrecv(
                     payload.as_ptr().cast(),
@@ -94,7 +121,7 @@ impl Control {
                     byte,
                     to as c_int,
                     TAG_EXCHANGE,
-                    heard.as_mut_ptr().cast(),
+                    into_first,
                     bytes,
                     byte,
                     from as c_int,
@@ -102,6 +129,10 @@ impl Control {
                     self.comm,
                     status.as_mut_ptr(),
                 ))?;
+                if second.is_some() {
+                    let mut statuses = MaybeUninit::<[mpi::ffi::MPI_Status; 2]>::uninit();
+                    pmpi!(PMPI_Waitall(2, requests.as_mut_ptr(), statuses.as_mut_ptr().cast()))?;
+                }
             }
             Ok(heard)
         })

@@ -1,33 +1,42 @@
-//! The exchange that starts every repetition: in `ceil(log2 p)` rounds every rank learns the maximum over all.
+//! The exchange that starts every repetition: in `ceil(log3 p)` rounds every rank learns the maximum over all.
 //!
 //! Source: Hensgen, Finkel and Manber, Int. J. Parallel Programming 17(1):1-17, 1988, doi:10.1007/BF01379320 (the dissemination
-//! barrier), with a payload. In round `k` rank `r` sends to `r + 2^k` and receives from `r - 2^k` (modulo `p`); where `p` is no
-//! power of two some values arrive twice, which does not change a maximum.
+//! barrier), with a payload, and with two messages of each rank in a round (Hoefler, Mehlan, Mietke and Rehm, IPDPS 2006,
+//! doi:10.1109/IPDPS.2006.1639561), since a second message takes a fraction of a round. In round `k` rank `r` sends to `r + 3^k` and `r + 2 * 3^k`
+//! and receives from `r - 3^k` and `r - 2 * 3^k` (modulo `p`); some values arrive twice, which does not change a maximum.
 
-/// Ranks to which a rank sends and from which it receives, round by round.
-pub(crate) fn peers(rank: usize, p_ranks: usize) -> impl Iterator<Item = (usize, usize)> {
-    std::iter::successors(Some(1), |distance| Some(distance * 2))
+/// A rank to which another one sends, and one from which it receives, in the same round.
+type Pair = (usize, usize);
+
+/// The pairs of a rank, round by round. The second is missing where the first one completes what is known.
+pub(crate) fn rounds(rank: usize, p_ranks: usize) -> impl Iterator<Item = (Pair, Option<Pair>)> {
+    let pair = move |distance: usize| ((rank + distance) % p_ranks, (rank + p_ranks - distance) % p_ranks);
+    std::iter::successors(Some(1), |distance| Some(distance * 3))
         .take_while(move |distance| *distance < p_ranks)
-        .map(move |distance| ((rank + distance) % p_ranks, (rank + p_ranks - distance) % p_ranks))
+        .map(move |distance| {
+            let second = (2 * distance < p_ranks).then(|| pair(2 * distance));
+            (pair(distance), second)
+        })
 }
 
-/// Element-wise maxima over all ranks of `own`; `sendrecv(to, payload, from)` does one round. No rank returns before all have
-/// entered.
+/// Element-wise maxima over all ranks of `own`; `round(payload, pairs)` sends the payload to the first rank of each pair and returns what the second ones
+/// sent. No rank returns before all have entered.
 ///
 /// # Errors
-/// Those of `sendrecv`.
+/// Those of `round`.
 #[inline]
 pub(crate) fn exchange_max<const N: usize, E>(
     rank: usize,
     p_ranks: usize,
     own: [u64; N],
-    mut sendrecv: impl FnMut(usize, &[u64; N], usize) -> Result<[u64; N], E>,
+    mut round: impl FnMut(&[u64; N], (Pair, Option<Pair>)) -> Result<[[u64; N]; 2], E>,
 ) -> Result<[u64; N], E> {
     let mut known = own;
-    for (to, from) in peers(rank, p_ranks) {
-        let heard = sendrecv(to, &known, from)?;
-        for (known, heard) in known.iter_mut().zip(heard) {
-            *known = heard.max(*known);
+    for pairs in rounds(rank, p_ranks) {
+        for heard in round(&known, pairs)? {
+            for (known, heard) in known.iter_mut().zip(heard) {
+                *known = heard.max(*known);
+            }
         }
     }
     Ok(known)
@@ -80,9 +89,17 @@ mod tests {
                                 7,
                             ];
                             scope.spawn(move || {
-                                exchange_max(rank, p_ranks, own, |to, payload, from| {
-                                    ends.to[to].send(*payload).map_err(|_| "peer gone")?;
-                                    ends.from[from].recv().map_err(|_| "peer gone")
+                                exchange_max(rank, p_ranks, own, |payload, (first, second)| {
+                                    let mut heard = [[0; 4]; 2];
+                                    for (to, _) in [Some(first), second].into_iter().flatten() {
+                                        ends.to[to].send(*payload).map_err(|_| "peer gone")?;
+                                    }
+                                    for (heard, (_, from)) in
+                                        heard.iter_mut().zip([Some(first), second].into_iter().flatten())
+                                    {
+                                        *heard = ends.from[from].recv().map_err(|_| "peer gone")?;
+                                    }
+                                    Ok::<_, &str>(heard)
                                 })
                             })
                         })
@@ -102,10 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_rounds_as_the_logarithm_rounded_up() {
-        for p_ranks in 1..=65 {
-            let expected = usize::BITS - (p_ranks - 1_usize).leading_zeros();
-            assert_eq!(peers(0, p_ranks).count(), expected as usize, "p={p_ranks}");
+    fn there_are_as_many_rounds_as_the_logarithm_to_the_base_of_three_rounded_up() {
+        for p_ranks in 1..=82_usize {
+            let expected = (0..).find(|rounds| 3_usize.pow(*rounds) >= p_ranks).unwrap();
+            assert_eq!(rounds(0, p_ranks).count(), expected as usize, "p={p_ranks}");
         }
     }
 }
