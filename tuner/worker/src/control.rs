@@ -87,35 +87,20 @@ impl Control {
             let mut heard = [[0; N]; 2];
             let [to_first, to_second] = &mut heard;
             let into_first = to_first.as_mut_ptr().cast();
-            // SAFETY: all buffers have `bytes` bytes and live until their messages are complete, in here; statuses are filled.
-            unsafe {
+            // SAFETY: all buffers have `bytes` bytes. Nothing returns before the last call has waited for all that was begun, whatever failed. Statuses are
+            // filled by their calls.
+            let (begun, exchanged, ended) = unsafe {
                 let mut requests = [constants::request_null(); 2];
-                if let Some((to, from)) = second {
+                let begun = second.map_or(Ok(()), |(to, from)| {
                     let [receive, send] = &mut requests;
-                    let into = to_second.as_mut_ptr().cast();
-                    pmpi!(PMPI_Irecv(
-                        into,
-                        bytes,
-                        byte,
-                        from as c_int,
-                        TAG_EXCHANGE,
-                        self.comm,
-                        receive
-                    ))?;
-                    let payload = payload.as_ptr().cast();
-                    pmpi!(PMPI_Isend(
-                        payload,
-                        bytes,
-                        byte,
-                        to as c_int,
-                        TAG_EXCHANGE,
-                        self.comm,
-                        send
-                    ))?;
-                }
+                    let (into, payload) = (to_second.as_mut_ptr().cast(), payload.as_ptr().cast());
+                    let (to, from) = (to as c_int, from as c_int);
+                    pmpi!(PMPI_Irecv(into, bytes, byte, from, TAG_EXCHANGE, self.comm, receive))?;
+                    pmpi!(PMPI_Isend(payload, bytes, byte, to, TAG_EXCHANGE, self.comm, send))
+                });
                 let (to, from) = first;
                 let mut status = MaybeUninit::uninit();
-                pmpi!(PMPI_Sendrecv(
+                let exchanged = pmpi!(PMPI_Sendrecv(
                     payload.as_ptr().cast(),
                     bytes,
                     byte,
@@ -128,12 +113,14 @@ impl Control {
                     TAG_EXCHANGE,
                     self.comm,
                     status.as_mut_ptr(),
-                ))?;
-                if second.is_some() {
-                    let mut statuses = MaybeUninit::<[mpi::ffi::MPI_Status; 2]>::uninit();
-                    pmpi!(PMPI_Waitall(2, requests.as_mut_ptr(), statuses.as_mut_ptr().cast()))?;
-                }
-            }
+                ));
+                let mut statuses = MaybeUninit::<[mpi::ffi::MPI_Status; 2]>::uninit();
+                let ended = second.map_or(Ok(()), |_| {
+                    pmpi!(PMPI_Waitall(2, requests.as_mut_ptr(), statuses.as_mut_ptr().cast()))
+                });
+                (begun, exchanged, ended)
+            };
+            begun.and(exchanged).and(ended)?;
             Ok(heard)
         })
     }

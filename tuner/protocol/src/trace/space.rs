@@ -1,5 +1,7 @@
 //! The writer: segments of a file that lies in memory, and streams of records in them.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -263,10 +265,9 @@ impl Stream {
     fn look_ahead(&self) {
         #[cfg(target_arch = "x86_64")]
         for line in [0, LINE_WORDS] {
-            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
             let ahead = self.words.as_ptr().wrapping_add(self.at + AHEAD_WORDS + line);
             // SAFETY: a hint, of any address.
-            unsafe { _mm_prefetch::<_MM_HINT_ET0>(ahead.cast()) };
+            unsafe { x86_64::_mm_prefetch::<{ x86_64::_MM_HINT_ET0 }>(ahead.cast()) };
         }
     }
 
