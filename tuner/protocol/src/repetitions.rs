@@ -6,6 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// A repetition of this length, in seconds, needs no warming up: the extra time of a first call is a small part of it, and the item has been
+/// tried out before.
+pub const SLOW_SECONDS: f64 = 1e-3;
+
 /// End of a block's repetitions: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the block has taken
 /// `seconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 //! without a message.
 
 use kilter_protocol::plan::Repetitions;
+use kilter_protocol::repetitions::SLOW_SECONDS;
 
 use crate::order;
 use crate::stop::Running;
@@ -16,10 +17,6 @@ const VAIN: u64 = 25;
 
 /// Tries that an item without a valid repetition gets when the time is up.
 const LAST_TRIES: u32 = 3;
-
-/// A repetition of this length, in seconds, needs no warming up: the extra time of a first call is a small part of it, and the item has been
-/// tried out before.
-const SLOW_SECONDS: f64 = 1e-3;
 
 /// End of a repetition, the same on every rank.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,19 +6,20 @@ use std::collections::BTreeMap;
 use kilter_bench::store::BlockOutcome;
 use kilter_model::plan::Subject;
 use kilter_protocol::plan::Block;
+use kilter_protocol::repetitions::SLOW_SECONDS;
 use kilter_stats::hodges_lehmann::SHORTEST_SECONDS;
 use kilter_stats::sample::Sample;
 use kilter_stats::variance;
 
 use crate::context::Cost;
+use crate::repetition::FEWEST;
 
 /// Runs of a short item beside those that are counted: one that is checked, and the warm-ups.
 const FURTHER_RUNS: f64 = 3.0;
 
-/// The same of an item that is not warmed up since it takes [`LONG_SECONDS`] or more: the one that is checked, and making it ready, which takes about as
+/// The same of an item that is not warmed up, since it takes [`SLOW_SECONDS`] or more: the one that is checked, and making it ready, which takes about as
 /// long as another repetition. On eight hosts of the virtual cluster both together take as long as 1.5 to 2.1 of them, by size.
-const FURTHER_RUNS_OF_LONG: f64 = 2.0;
-const LONG_SECONDS: f64 = 1e-3;
+const FURTHER_RUNS_OF_SLOW: f64 = 2.0;
 
 /// Seconds of repetitions that one spike does not move by much: a rank that loses its processor waits for some milliseconds. A launch that repeats an item
 /// for so long needs no median.
@@ -26,8 +27,6 @@ const STEADY_SECONDS: f64 = 0.012;
 
 /// Degrees of freedom that all blocks together count for beside a block's own: with two launches a block knows little of itself.
 const POOLED_FREEDOM: f64 = 6.0;
-
-use crate::repetition::FEWEST;
 
 /// A block in the launches of the screening.
 #[derive(Debug, Clone, Default)]
@@ -201,10 +200,10 @@ impl Learnt {
 
 /// Runs of an item beside those that are counted, by the seconds that it takes.
 fn further_runs(own_seconds: f64) -> f64 {
-    if own_seconds < LONG_SECONDS {
+    if own_seconds < SLOW_SECONDS {
         FURTHER_RUNS
     } else {
-        FURTHER_RUNS_OF_LONG
+        FURTHER_RUNS_OF_SLOW
     }
 }
 
@@ -237,21 +236,17 @@ impl Seen {
 
     /// Seconds that all items together take: to be made ready, and to be repeated once.
     fn price(&self) -> (f64, f64) {
-        let each = || self.items.values().map(SeenItem::own_seconds);
-        let priced = |own: f64| own + self.overhead();
-        let prepare = each().map(|own| further_runs(own) * priced(own)).sum();
-        (prepare, each().map(priced).sum())
+        let overhead = self.overhead();
+        let each = self.items.values().map(SeenItem::own_seconds);
+        each.fold((0.0, 0.0), |(prepare, repeat), own| {
+            (prepare + further_runs(own) * (own + overhead), repeat + own + overhead)
+        })
     }
 
     /// Fewest repetitions in a launch: [`FEWEST`], or as many of the median item as take [`STEADY_SECONDS`] where these are fewer.
     fn fewest(&self) -> u32 {
         let own = median(self.items.values().map(SeenItem::own_seconds));
-        let steady = (STEADY_SECONDS / own).ceil();
-        if steady < f64::from(FEWEST) {
-            (steady as u32).max(1)
-        } else {
-            FEWEST
-        }
+        (STEADY_SECONDS / own).ceil().clamp(1.0, f64::from(FEWEST)) as u32
     }
 
     fn components(&self) -> Components {
