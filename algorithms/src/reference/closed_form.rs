@@ -16,6 +16,13 @@ pub fn moved(rank: usize, slice: usize, i: usize) -> u8 {
     (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 56) as u8
 }
 
+/// The bytes of [`moved`] from `at` on.
+pub fn write_moved(rank: usize, slice: usize, at: usize, to: &mut [u8]) {
+    to.iter_mut()
+        .zip(at..)
+        .for_each(|(byte, i)| *byte = moved(rank, slice, i));
+}
+
 /// Ranks that give a bit at one byte of a reduction.
 const RANKS_PER_BYTE: usize = 4;
 
@@ -89,10 +96,48 @@ pub fn twos_in_product(ranks: Range<usize>, slice: usize, i: usize) -> u32 {
 #[inline]
 #[must_use]
 pub fn or_of_bits(ranks: Range<usize>, p_ranks: usize, slice: usize, i: usize) -> u8 {
-    let groups = p_ranks.div_ceil(RANKS_PER_BYTE).max(1);
+    let groups = groups_of_bits(p_ranks);
+    let (group, first) = group_and_first_bit(groups, slice, i);
+    bits_of(&ranks, groups, group).rotate_left(first)
+}
+
+/// The bytes of [`or_of_bits`] from `at` on. What depends on the group alone is worked out once for each group.
+pub fn write_or_of_bits(ranks: &Range<usize>, p_ranks: usize, slice: usize, at: usize, to: &mut [u8]) {
+    let groups = groups_of_bits(p_ranks);
+    let each = to.iter_mut().zip(at..);
+    if groups <= MOST_GROUPS_AT_HAND {
+        let mut bits = [0; MOST_GROUPS_AT_HAND];
+        for (group, bits) in bits[..groups].iter_mut().enumerate() {
+            *bits = bits_of(ranks, groups, group);
+        }
+        each.for_each(|(byte, i)| {
+            let (group, first) = group_and_first_bit(groups, slice, i);
+            *byte = bits[group].rotate_left(first);
+        });
+    } else {
+        each.for_each(|(byte, i)| *byte = or_of_bits(ranks.clone(), p_ranks, slice, i));
+    }
+}
+
+/// Groups whose bits are worked out before the bytes: as many as take less time than some tens of bytes.
+const MOST_GROUPS_AT_HAND: usize = 16;
+
+fn groups_of_bits(p_ranks: usize) -> usize {
+    p_ranks.div_ceil(RANKS_PER_BYTE).max(1)
+}
+
+/// The group that byte `i` belongs to, and the bit that its first member sets.
+#[inline]
+fn group_and_first_bit(groups: usize, slice: usize, i: usize) -> (usize, u32) {
     let hash = mix(((slice as u64) << 36) ^ (i as u64 + 1));
     // The upper half as a fraction of the groups: this is asked for at every byte, where a division takes longer than the hash.
     let group = (((hash >> 32) * groups as u64) >> 32) as usize;
+    (group, (hash & 7) as u32)
+}
+
+/// Bits of the members of a group that are in a range of ranks, the first member's lowest.
+#[inline]
+fn bits_of(ranks: &Range<usize>, groups: usize, group: usize) -> u8 {
     // Members of the group below a rank.
     let below = |rank: usize| match rank {
         0 => 0,
@@ -101,8 +146,7 @@ pub fn or_of_bits(ranks: Range<usize>, p_ranks: usize, slice: usize, i: usize) -
         _ => (rank + groups - 1 - group) / groups,
     };
     let bits = |members: usize| (1_u32 << members) - 1;
-    let mask = bits(below(ranks.end)) & !bits(below(ranks.start));
-    (mask as u8).rotate_left((hash & 7) as u32)
+    (bits(below(ranks.end)) & !bits(below(ranks.start))) as u8
 }
 
 #[cfg(test)]
@@ -126,6 +170,31 @@ mod tests {
                     .map(|i| or_of_bits(0..rank, p_ranks, 0, i) | or_of_bits(rank + 1..p_ranks, p_ranks, 0, i))
                     .collect();
                 assert_ne!(without, result, "p={p_ranks}: rank {rank} does not show");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_together_are_those_one_by_one() {
+        for (p_ranks, ranks) in [
+            (1, 0..1),
+            (4, 1..3),
+            (8, 0..8),
+            (8, 3..4),
+            (64, 2..61),
+            (65, 0..65),
+            (4096, 7..1000),
+        ] {
+            for at in [0, 5, 1023] {
+                let one_by_one: Vec<u8> = (at..at + 700)
+                    .map(|i| or_of_bits(ranks.clone(), p_ranks, 3, i))
+                    .collect();
+                let mut together = vec![0xFF; 700];
+                write_or_of_bits(&ranks, p_ranks, 3, at, &mut together);
+                assert_eq!(together, one_by_one, "p={p_ranks}: {ranks:?} from {at}");
+                let one_by_one: Vec<u8> = (at..at + 700).map(|i| moved(ranks.start, 3, i)).collect();
+                write_moved(ranks.start, 3, at, &mut together);
+                assert_eq!(together, one_by_one);
             }
         }
     }

@@ -5,38 +5,56 @@ use std::ops::Range;
 use kilter_algorithms::reference::closed_form;
 use kilter_protocol::plan::{Element, Operand, Operator};
 
-/// Byte `i` of the combined data of a range of ranks, of so many and of a slice.
-pub(crate) fn combined(operand: Operand, ranks: Range<usize>, (p_ranks, slice): (usize, usize), i: usize) -> u8 {
-    let size = operand.bytes() as usize;
-    let bounds = |ranks| closed_form::bounds_of_small_numbers(ranks, slice, i / size);
-    // Every rank's bits are its own: where one has a bit, no other has it.
-    let bits = |ranks| closed_form::or_of_bits(ranks, p_ranks, slice, i);
-    let number = match operand.operator {
-        Operator::Or | Operator::Xor => return bits(ranks),
-        Operator::And => return !bits(ranks),
-        Operator::Sum => f64::from(closed_form::sum_of_small_numbers(ranks, slice, i / size)),
-        Operator::Max => f64::from(bounds(ranks).1),
-        Operator::Min => f64::from(bounds(ranks).0),
-        Operator::Product => return product(operand.element, ranks, slice, i),
+/// Writes the combined data of a range of ranks, of so many and of a slice, from byte `at` on.
+pub(crate) fn write_combined(
+    operand: Operand,
+    ranks: Range<usize>,
+    (p_ranks, slice): (usize, usize),
+    at: usize,
+    to: &mut [u8],
+) {
+    let Operand { element, operator } = operand;
+    if operator.is_bitwise() {
+        // Every rank's bits are its own: where one has a bit, no other has it.
+        closed_form::write_or_of_bits(&ranks, p_ranks, slice, at, to);
+        if operator == Operator::And {
+            to.iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        return;
+    }
+    let number = |i: usize| match operator {
+        Operator::Max => closed_form::bounds_of_small_numbers(ranks.clone(), slice, i).1,
+        Operator::Min => closed_form::bounds_of_small_numbers(ranks.clone(), slice, i).0,
+        _ => closed_form::sum_of_small_numbers(ranks.clone(), slice, i),
     };
-    match operand.element {
-        Element::Byte => number as u8,
-        Element::Int => (number as i32).to_ne_bytes()[i % size],
-        Element::Float => (number as f32).to_ne_bytes()[i % size],
-        Element::Double => number.to_ne_bytes()[i % size],
+    let twos = |i: usize| closed_form::twos_in_product(ranks.clone(), slice, i);
+    let is_product = operator == Operator::Product;
+    match element {
+        // Integers wrap.
+        Element::Byte if is_product => write_elements(at, to, |i| [1_u8.checked_shl(twos(i)).unwrap_or(0)]),
+        Element::Int if is_product => write_elements(at, to, |i| 1_i32.checked_shl(twos(i)).unwrap_or(0).to_ne_bytes()),
+        Element::Float if is_product => write_elements(at, to, |i| 2_f32.powi(power(twos(i))).to_ne_bytes()),
+        Element::Double if is_product => write_elements(at, to, |i| 2_f64.powi(power(twos(i))).to_ne_bytes()),
+        Element::Byte => write_elements(at, to, |i| [number(i) as u8]),
+        Element::Int => write_elements(at, to, |i| number(i).cast_signed().to_ne_bytes()),
+        Element::Float => write_elements(at, to, |i| (number(i) as f32).to_ne_bytes()),
+        Element::Double => write_elements(at, to, |i| f64::from(number(i)).to_ne_bytes()),
     }
 }
 
-fn product(element: Element, ranks: Range<usize>, slice: usize, i: usize) -> u8 {
-    let size = element.bytes() as usize;
-    let twos = closed_form::twos_in_product(ranks, slice, i / size);
-    let power = i32::try_from(twos).unwrap_or(i32::MAX);
-    match element {
-        // Integers wrap.
-        Element::Byte => 1_u8.checked_shl(twos).unwrap_or(0),
-        Element::Int => 1_i32.checked_shl(twos).unwrap_or(0).to_ne_bytes()[i % size],
-        Element::Float => 2_f32.powi(power).to_ne_bytes()[i % size],
-        Element::Double => 2_f64.powi(power).to_ne_bytes()[i % size],
+fn power(twos: u32) -> i32 {
+    i32::try_from(twos).unwrap_or(i32::MAX)
+}
+
+/// Writes elements from byte `at` on, which may lie within one.
+fn write_elements<const SIZE: usize>(at: usize, to: &mut [u8], element: impl Fn(usize) -> [u8; SIZE]) {
+    let (mut at, mut rest) = (at, to);
+    while !rest.is_empty() {
+        let begin = at % SIZE;
+        let (bytes, behind) = rest.split_at_mut((SIZE - begin).min(rest.len()));
+        bytes.copy_from_slice(&element(at / SIZE)[begin..begin + bytes.len()]);
+        at += bytes.len();
+        rest = behind;
     }
 }
 
@@ -99,15 +117,20 @@ mod tests {
         for element in Element::ALL {
             for operator in Operator::ALL.into_iter().filter(|one| one.takes(element)) {
                 let operand = Operand { element, operator };
-                let of = |ranks: Range<usize>| -> Vec<u8> {
-                    (0..640).map(|i| combined(operand, ranks.clone(), (5, 3), i)).collect()
+                let of = |ranks: Range<usize>| {
+                    let mut bytes = [0; 640];
+                    write_combined(operand, ranks, (5, 3), 0, &mut bytes);
+                    bytes
                 };
                 let (first, second) = (of(0..1), of(1..2));
-                let mut both = second.clone();
+                let mut both = second;
                 combine(operand, &first, &mut both);
                 assert_eq!(both, of(0..2), "{operand}");
                 // Either's data show.
                 assert!(both != first && both != second, "{operand}");
+                let mut part = [0; 13];
+                write_combined(operand, 0..2, (5, 3), 3, &mut part);
+                assert_eq!(part, both[3..16], "{operand}: a part that begins within an element");
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use kilter_algorithms::reference::{Call, Division, Piece, Source, closed_form};
+use kilter_algorithms::reference::{Call, Division, Source, closed_form};
 use kilter_algorithms::{Collective, Shape};
 use kilter_protocol::expression::{Counts, Layout};
 use kilter_protocol::plan::{Operand, Operator};
@@ -49,6 +49,22 @@ pub(crate) struct Wrong {
     pub(crate) got: u8,
     /// The byte expected.
     pub(crate) expected: u8,
+}
+
+impl Wrong {
+    /// The first byte that is not as expected, of those of a buffer from byte `at` on.
+    pub(crate) fn first(found: &[u8], expected: &[u8], at: usize) -> Option<Wrong> {
+        if found == expected {
+            return None;
+        }
+        let mut both = found.iter().zip(expected).zip(at..);
+        let ((got, expected), byte) = both.find(|((got, expected), _)| got != expected)?;
+        Some(Wrong {
+            byte,
+            got: *got,
+            expected: *expected,
+        })
+    }
 }
 
 /// Byte between strided data, in inputs and in outputs: nobody may write there.
@@ -168,51 +184,43 @@ impl Problem {
 
     /// Writes this rank's input.
     pub(crate) fn fill_send(&self, send: &mut [u8]) {
-        let view = self.send_view();
-        fill_gaps(view, send);
-        for i in 0..view.data_bytes() {
-            send[view.position(i)] = self.given(self.rank, i);
-        }
+        write(self.send_view(), send, |at, to| self.write_given(self.rank, at, to));
     }
 
     /// Finds a changed byte in this rank's input.
     pub(crate) fn check_send(&self, send: &[u8]) -> Option<Wrong> {
-        first_wrong(self.send_view(), send, |i| self.given(self.rank, i))
+        first_wrong(self.send_view(), send, |at, to| self.write_given(self.rank, at, to))
     }
 
     /// Writes the output's contents before the call: where the output is defined, every byte differs from the expected one (the root of a
     /// broadcast, and a rank's own block in place: its data).
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
-        let (view, mut expectation) = (self.recv_view(), self.expectation());
-        fill_gaps(view, recv);
-        for i in 0..view.data_bytes() {
-            let after = expectation.after(i);
-            recv[view.position(i)] = expectation.before(i, after);
-        }
+        let expectation = self.expectation();
+        write(self.recv_view(), recv, |at, to| {
+            expectation.write_after(at, to);
+            expectation.turn_into_before(at, to);
+        });
     }
 
     /// Looks whether the output is right, where the task defines it.
     pub(crate) fn check_recv(&self, recv: &[u8]) -> Option<Wrong> {
-        let mut expectation = self.expectation();
+        let expectation = self.expectation();
         if expectation.is_nothing() {
             return None;
         }
-        first_wrong(self.recv_view(), recv, |i| expectation.after(i))
+        first_wrong(self.recv_view(), recv, |at, to| expectation.write_after(at, to))
     }
 
     /// Contents of the output before the call, as [`Problem::fill_recv`] writes them, and after it. Each byte is computed once.
     pub(crate) fn recv_images(&self) -> (Vec<u8>, Vec<u8>) {
-        let (view, mut expectation) = (self.recv_view(), self.expectation());
-        let mut before = vec![0; view.span()];
-        fill_gaps(view, &mut before);
-        let mut after = before.clone();
-        for i in 0..view.data_bytes() {
-            let (position, expected) = (view.position(i), expectation.after(i));
-            before[position] = expectation.before(i, expected);
-            after[position] = expected;
-        }
+        let (view, expectation) = (self.recv_view(), self.expectation());
+        let mut data = vec![0; view.data_bytes()];
+        expectation.write_after(0, &mut data);
+        let after = laid_out(view, &data);
+        expectation.turn_into_before(0, &mut data);
+        let before = laid_out(view, &data);
         if expectation.is_nothing() {
-            after.clone_from(&before);
+            return (before.clone(), before);
         }
         (before, after)
     }
@@ -228,40 +236,37 @@ impl Problem {
         Expectation {
             problem: self,
             own: own.map_or(0..0, |own| own.at..own.at + own.given.len()),
-            piece: None,
             call,
         }
     }
 
-    /// Byte `i` of `rank`'s input.
-    fn given(&self, rank: usize, i: usize) -> u8 {
+    /// Writes `rank`'s input from byte `at` on.
+    fn write_given(&self, rank: usize, at: usize, to: &mut [u8]) {
         let combines = self.task.functionality == Functionality::Combining;
         if combines || self.collective().is_some_and(Collective::has_operator) {
-            self.combined(rank..rank + 1, i)
+            self.write_combined(rank..rank + 1, at, to);
         } else {
-            closed_form::moved(rank, self.slice, i)
+            closed_form::write_moved(rank, self.slice, at, to);
         }
     }
 
-    /// Byte `i` of this rank's input, combined with itself.
-    fn doubled(&self, i: usize) -> u8 {
-        let given = |i| self.given(self.rank, i);
+    /// Writes this rank's input, combined with itself, from byte `at` on.
+    fn write_doubled(&self, at: usize, to: &mut [u8]) {
         if matches!(self.operand.operator, Operator::Or | Operator::And) {
-            return given(i);
+            return self.write_given(self.rank, at, to);
         }
-        let (size, begin) = (self.operand.bytes() as usize, i - i % self.operand.bytes() as usize);
-        let mut twice = [0; 8];
-        (begin..begin + size)
-            .zip(&mut twice)
-            .for_each(|(at, byte)| *byte = given(at));
-        let once = twice;
-        operand::combine(self.operand, &once[..size], &mut twice[..size]);
-        twice[i % size]
+        // Whole elements, of which the first and the last may be asked for in part.
+        let before = at % self.operand.bytes() as usize;
+        let mut twice = vec![0; (before + to.len()).next_multiple_of(self.operand.bytes() as usize)];
+        self.write_given(self.rank, at - before, &mut twice);
+        let once = twice.clone();
+        operand::combine(self.operand, &once, &mut twice);
+        to.copy_from_slice(&twice[before..before + to.len()]);
     }
 
-    /// Byte `i` of the combined inputs of a range of ranks.
-    fn combined(&self, ranks: Range<usize>, i: usize) -> u8 {
-        operand::combined(self.operand, ranks, (self.p_ranks, self.slice), i)
+    /// Writes the combined inputs of a range of ranks from byte `at` on.
+    fn write_combined(&self, ranks: Range<usize>, at: usize, to: &mut [u8]) {
+        operand::write_combined(self.operand, ranks, (self.p_ranks, self.slice), at, to);
     }
 }
 
@@ -272,8 +277,6 @@ struct Expectation<'a> {
     call: Option<Call>,
     /// Part of the output that holds this rank's data before the call: none, or the part that does not change.
     own: Range<usize>,
-    /// The piece that was asked for last: bytes come one behind the other, and to find it takes longer than a byte.
-    piece: Option<Piece>,
 }
 
 impl Expectation<'_> {
@@ -285,13 +288,17 @@ impl Expectation<'_> {
         self.call.as_ref().is_some_and(is_nothing)
     }
 
-    /// Byte `i` of the output before the call, where `after` is right.
-    fn before(&self, i: usize, after: u8) -> u8 {
-        if self.own.contains(&i) { after } else { !after }
+    /// Turns bytes of the right output, from byte `at` on, into those before the call.
+    fn turn_into_before(&self, at: usize, bytes: &mut [u8]) {
+        let within = |i: usize| i.saturating_sub(at).min(bytes.len());
+        let (begin, end) = (within(self.own.start), within(self.own.end));
+        let (first, rest) = bytes.split_at_mut(begin);
+        let others = first.iter_mut().chain(&mut rest[end - begin..]);
+        others.for_each(|byte| *byte = !*byte);
     }
 
-    /// Byte `i` of the output after the call.
-    fn after(&mut self, i: usize) -> u8 {
+    /// Writes the output after the call from byte `at` on.
+    fn write_after(&self, at: usize, to: &mut [u8]) {
         let Problem {
             task,
             rank,
@@ -301,50 +308,67 @@ impl Expectation<'_> {
         } = *self.problem;
         let Some(call) = &self.call else {
             return match task.functionality {
-                Functionality::Transfer => closed_form::moved(0, slice, i),
-                Functionality::Exchange => closed_form::moved(source, slice, i),
-                Functionality::Combining => self.problem.doubled(i),
-                _ => closed_form::moved(rank, slice, i),
+                Functionality::Transfer => closed_form::write_moved(0, slice, at, to),
+                Functionality::Exchange => closed_form::write_moved(source, slice, at, to),
+                Functionality::Combining => self.problem.write_doubled(at, to),
+                _ => closed_form::write_moved(rank, slice, at, to),
             };
         };
-        let known = self.piece.filter(|piece| i.wrapping_sub(piece.at) < piece.length);
-        let piece = known.unwrap_or_else(|| call.piece(rank, i));
-        self.piece = Some(piece);
-        let within = i - piece.at;
-        match piece.source {
-            Source::Given { rank, at } => self.problem.given(rank, at + within),
-            Source::Combined { ranks, at } => self.problem.combined(0..ranks, at + within),
+        let (mut next, mut rest) = (at, to);
+        while !rest.is_empty() {
+            let piece = call.piece(rank, next);
+            let within = next - piece.at;
+            let (bytes, behind) = rest.split_at_mut((piece.length - within).min(rest.len()));
+            match piece.source {
+                Source::Given { rank, at } => self.problem.write_given(rank, at + within, bytes),
+                Source::Combined { ranks, at } => self.problem.write_combined(0..ranks, at + within, bytes),
+            }
+            next += bytes.len();
+            rest = behind;
         }
     }
 }
 
-/// Writes the bytes that are no data.
-fn fill_gaps(view: View, buffer: &mut [u8]) {
-    if view.has_gaps() {
-        buffer.fill(GAP);
-    }
-}
-
-fn first_wrong(view: View, buffer: &[u8], mut expected: impl FnMut(usize) -> u8) -> Option<Wrong> {
-    let at = |byte: usize, expected: u8| {
-        let got = buffer[byte];
-        (got != expected).then_some(Wrong { byte, got, expected })
-    };
+/// Writes all data of a buffer, from byte 0 on, and the gaps between it.
+fn write(view: View, buffer: &mut [u8], bytes: impl FnOnce(usize, &mut [u8])) {
     if !view.has_gaps() {
-        return (0..buffer.len()).find_map(|byte| at(byte, expected(byte)));
+        return bytes(0, buffer);
     }
-    let mut next = 0;
-    for i in 0..view.data_bytes() {
-        let byte = view.position(i);
-        let wrong = (next..byte)
-            .find_map(|gap| at(gap, GAP))
-            .or_else(|| at(byte, expected(i)));
-        if wrong.is_some() {
-            return wrong;
-        }
-        next = byte + 1;
+    let mut data = vec![0; view.data_bytes()];
+    bytes(0, &mut data);
+    buffer.copy_from_slice(&laid_out(view, &data));
+}
+
+/// Data as it lies in a buffer.
+fn laid_out(view: View, data: &[u8]) -> Vec<u8> {
+    if !view.has_gaps() {
+        return data.to_vec();
     }
-    (next..buffer.len()).find_map(|gap| at(gap, GAP))
+    let mut buffer = vec![GAP; view.span()];
+    for (i, byte) in data.iter().enumerate() {
+        buffer[view.position(i)] = *byte;
+    }
+    buffer
+}
+
+/// Bytes that are compared at a time: what is expected is worked out on the way, and rarely all of it.
+const COMPARED_BYTES: usize = 4096;
+
+fn first_wrong(view: View, buffer: &[u8], expected: impl Fn(usize, &mut [u8])) -> Option<Wrong> {
+    if view.has_gaps() {
+        let mut data = vec![0; view.data_bytes()];
+        expected(0, &mut data);
+        return Wrong::first(buffer, &laid_out(view, &data), 0);
+    }
+    let mut right = [0; COMPARED_BYTES];
+    buffer
+        .chunks(COMPARED_BYTES)
+        .zip((0..).step_by(COMPARED_BYTES))
+        .find_map(|(found, at)| {
+            let right = &mut right[..found.len()];
+            expected(at, right);
+            Wrong::first(found, right, at)
+        })
 }
 
 #[cfg(test)]
@@ -385,7 +409,9 @@ mod tests {
         type Unit = u8;
 
         fn given(&self, rank: usize, at: Range<usize>) -> Vec<u8> {
-            at.map(|i| self.0.given(rank, i)).collect()
+            let mut bytes = vec![0; at.len()];
+            self.0.write_given(rank, at.start, &mut bytes);
+            bytes
         }
 
         fn combine(&self, lower: &[u8], upper: &mut [u8]) {

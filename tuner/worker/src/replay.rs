@@ -53,10 +53,10 @@ enum Content {
 }
 
 impl Content {
-    fn byte(self, rank: usize, i: usize) -> u8 {
+    fn write(self, rank: usize, to: &mut [u8]) {
         match self {
-            Content::Moved => closed_form::moved(rank, 0, i),
-            Content::Combined(one, p_ranks) => operand::combined(one, rank..rank + 1, (p_ranks, 0), i),
+            Content::Moved => closed_form::write_moved(rank, 0, 0, to),
+            Content::Combined(one, p_ranks) => operand::write_combined(one, rank..rank + 1, (p_ranks, 0), 0, to),
         }
     }
 }
@@ -174,9 +174,7 @@ impl Replay {
     /// Writes this rank's own data everywhere.
     pub(crate) fn fill(&mut self) {
         self.runs = 0;
-        for (i, byte) in self.memory.bytes_mut().iter_mut().enumerate() {
-            *byte = self.content.byte(self.rank, i);
-        }
+        self.content.write(self.rank, self.memory.bytes_mut());
     }
 
     /// Looks whether the memory holds what the schedule brings there. After several runs that is known only if the second changes nothing.
@@ -199,7 +197,7 @@ impl Replay {
         };
         let found = match after {
             After::Pieces(pieces) => first_wrong(self.memory.bytes(), pieces),
-            After::Bytes(bytes) => first_other(self.memory.bytes(), bytes),
+            After::Bytes(bytes) => Wrong::first(self.memory.bytes(), bytes, 0),
         };
         match found {
             Some(found) => wrong(Zone::Within, found),
@@ -213,18 +211,15 @@ fn foretold(schedule: &Schedule, place: Place, content: Content) -> Option<After
     if schedule.memory.iter().sum::<u64>() > MOST_FORETOLD_BYTES {
         return None;
     }
-    let memory = |(rank, bytes): (usize, &u64)| (0..*bytes as usize).map(|i| content.byte(rank, i)).collect();
+    let memory = |(rank, bytes): (usize, &u64)| {
+        let mut memory = vec![0; *bytes as usize];
+        content.write(rank, &mut memory);
+        memory
+    };
     let mut memories: Vec<Vec<u8>> = schedule.memory.iter().enumerate().map(memory).collect();
     let carried_out = schedule.carry_out(&mut memories, &mut |from, to| operand::combine(place.operand, from, to));
     carried_out.ok()?;
     memories.into_iter().nth(place.rank).map(After::Bytes)
-}
-
-/// The first byte of a memory that is another than it must be.
-fn first_other(memory: &[u8], expected: &[u8]) -> Option<Wrong> {
-    let mut bytes = memory.iter().zip(expected).enumerate();
-    let (byte, (&got, &expected)) = bytes.find(|(_, (got, expected))| got != expected)?;
-    Some(Wrong { byte, got, expected })
 }
 
 /// The first byte of a memory that differs from what its pieces say.
@@ -444,12 +439,13 @@ mod tests {
             let Some(After::Bytes(bytes)) = foretold(&schedule(16), place, Content::Combined(one, 2)) else {
                 panic!("{one:?}");
             };
-            let both: Vec<u8> = (0..16).map(|i| operand::combined(one, 0..2, (2, 0), i)).collect();
+            let mut both = [0; 16];
+            operand::write_combined(one, 0..2, (2, 0), 0, &mut both);
             assert_eq!(bytes[..16], both, "{one:?}");
-            assert_eq!(first_other(&bytes, &bytes), None);
+            assert_eq!(Wrong::first(&bytes, &bytes, 0), None);
             let mut wrong = bytes.clone();
             wrong[5] ^= 1;
-            assert_eq!(first_other(&wrong, &bytes).map(|wrong| wrong.byte), Some(5));
+            assert_eq!(Wrong::first(&wrong, &bytes, 0).map(|wrong| wrong.byte), Some(5));
             let replay = Replay::new(&schedule(18), place);
             assert_eq!(replay.is_err(), one.element != Element::Byte, "{replay:?}");
         }

@@ -22,6 +22,17 @@ pub struct BlockOutcome {
     pub read_back: BTreeMap<String, Vec<(String, String)>>,
     /// Wall time of the block, in seconds.
     pub seconds: f64,
+    /// The part of it in which its items were repeated; `None` where the worker did not say.
+    pub repeating: Option<Repeating>,
+}
+
+/// The loop of a block's repetitions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repeating {
+    /// Wall time in seconds: times, exchanges, leads.
+    pub seconds: f64,
+    /// Runs of any item in it: counted, void, and warming up.
+    pub runs: f64,
 }
 
 impl BlockOutcome {
@@ -88,17 +99,32 @@ impl Run {
             .store
             .connection
             .row(
-                "SELECT launch, seconds, items_json FROM blocks_view WHERE run = ?1 AND key = ?2 AND block = ?3 AND state = 'done'",
+                "SELECT launch, seconds, lists.text, repeat_seconds, repeat_runs FROM blocks
+                 JOIN texts AS lists ON lists.id = blocks.items
+                 WHERE run = ?1 AND key = (SELECT id FROM texts WHERE text = ?2)
+                 AND block = (SELECT id FROM texts WHERE text = ?3) AND state = 'done'",
                 params![self.id, key, block],
-                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?, row.get::<_, String>(2)?)),
+                |row| {
+                    let repeating: (Option<f64>, Option<i64>) = (row.get(3)?, row.get(4)?);
+                    Ok((
+                        row.get::<_, i64>(0)?,
+                        row.get::<_, f64>(1)?,
+                        row.get::<_, String>(2)?,
+                        repeating,
+                    ))
+                },
             )
             .optional()
             .map_err(context())?;
-        let Some((launch, seconds, items)) = found else {
+        let Some((launch, seconds, items, (repeat_seconds, runs))) = found else {
             return Ok(None);
         };
         let mut outcome = BlockOutcome {
             seconds,
+            repeating: repeat_seconds.zip(runs).map(|(seconds, runs)| Repeating {
+                seconds,
+                runs: runs as f64,
+            }),
             ..BlockOutcome::default()
         };
         self.read_samples(launch, block, &mut outcome)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kilter_protocol::plan::Item;
-use kilter_protocol::report::Event;
+use kilter_protocol::report::{Costs, Event};
 use rusqlite::{Connection, params};
 
 use super::cached::Cached as _;
@@ -202,8 +202,8 @@ impl LaunchRecord {
                     ],
                 )?;
             }
-            Event::BlockEnd { block, seconds, .. } if measured => {
-                self.write_block(transaction, block, items, ("done", *seconds, ""))?;
+            Event::BlockEnd { block, seconds, costs } if measured => {
+                self.write_block(transaction, block, items, ("done", *seconds, ""), costs.as_ref())?;
             }
             Event::BlockEnd { block, .. } => {
                 transaction.change(
@@ -225,22 +225,23 @@ impl LaunchRecord {
     pub fn record_failure(&self, block: &str, items: &[Item], state: &str, detail: &str) -> Result<(), StoreError> {
         let context = || self.store.context("store a failure");
         let transaction = self.store.connection.unchecked_transaction().map_err(context())?;
-        self.write_block(&transaction, block, items, (state, 0.0, detail))
+        self.write_block(&transaction, block, items, (state, 0.0, detail), None)
             .and_then(|()| transaction.commit())
             .map_err(context())
     }
 
-    /// The row of a block: state, wall seconds, detail.
+    /// The row of a block: state, wall seconds, detail; and what of the seconds went into its repetitions.
     fn write_block(
         &self,
         transaction: &Connection,
         block: &str,
         items: &[Item],
         (state, seconds, detail): (&str, f64, &str),
+        costs: Option<&Costs>,
     ) -> Result<(), rusqlite::Error> {
         transaction.change(
-            "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items, detail, time)
-             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO blocks (run, key, block, launch, end_launch, state, seconds, items, detail, time, repeat_seconds, repeat_runs)
+             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 self.run,
                 intern::text(transaction, &self.key)?,
@@ -250,7 +251,9 @@ impl LaunchRecord {
                 seconds,
                 intern::text(transaction, &to_json(items))?,
                 detail,
-                now()
+                now(),
+                costs.map(|costs| costs.repeat_seconds),
+                costs.map(|costs| costs.runs.min(i64::MAX as u64).cast_signed())
             ],
         )?;
         Ok(())

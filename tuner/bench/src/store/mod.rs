@@ -33,7 +33,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-pub use block::{BlockOutcome, ItemSamples, StoredBlock, StoredFailure};
+pub use block::{BlockOutcome, ItemSamples, Repeating, StoredBlock, StoredFailure};
 pub use guarded::{Guarded, GuardedNight};
 pub use launch::{LaunchPaths, LaunchRecord, UnclosedLaunch};
 pub use learnt::Learnt;

@@ -71,9 +71,8 @@ mod tests {
         });
         BlockOutcome {
             samples: samples.collect(),
-            failed: BTreeMap::new(),
-            read_back: BTreeMap::new(),
             seconds,
+            ..BlockOutcome::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! Makes fresh launches of the cells that the first pass leaves open, and looks at them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::allocation;
 use kilter_model::plan::Subject;
@@ -28,11 +28,8 @@ impl Work<'_, '_> {
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         self.plan_launches(hypotheses);
-        if self.pass.screened && self.beside.is_none() {
-            // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
-            // knows yet.
-            self.pass.repeat(jobs, &self.screening.distances(&rule));
-        }
+        let distances = self.screening.distances(&rule);
+        self.repeat(&distances, None);
         let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
         let reach = self.screening.deviation.map(of_launches);
         self.screening.expect(&mut waiting, reach);
@@ -74,6 +71,7 @@ impl Work<'_, '_> {
             if entered.is_empty() {
                 break;
             }
+            self.repeat(&distances, Some(&entered));
             let Some(subjects) = self.launches_until_look(&entered, had)? else {
                 break;
             };
@@ -111,6 +109,23 @@ impl Work<'_, '_> {
         self.report_stability();
         self.report_what_is_left();
         Ok(())
+    }
+
+    /// Repeats from now on as tells the ratios from the floor that lie so far from it; where only some subjects are measured further, as fits the fewer
+    /// blocks that share a launch.
+    fn repeat(&mut self, distances: &BTreeMap<Subject, f64>, measured: Option<&BTreeSet<Subject>>) {
+        // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
+        // knows yet.
+        if !self.pass.screened || self.beside.is_some() {
+            return;
+        }
+        let is_measured = |one: &Subject| measured.is_none_or(|measured| measured.contains(one));
+        let distances: BTreeMap<Subject, f64> = distances
+            .iter()
+            .filter(|(one, _)| is_measured(one))
+            .map(|(one, distance)| (one.clone(), *distance))
+            .collect();
+        self.pass.repeat(self.jobs, &distances);
     }
 
     /// Makes the launches until the next look at cells that have `had` as many. Returns the subjects of the last launch; `None` if the seconds

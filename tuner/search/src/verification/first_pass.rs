@@ -7,6 +7,7 @@ use kilter_bench::prediction;
 use kilter_model::plan::{self, Plan, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
+use kilter_stats::verdict;
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 
 use super::Verification;
@@ -286,7 +287,7 @@ impl FirstPass {
         let (options, rule) = (jobs.site.options, jobs.site.options.repetitions);
         self.repetitions = self.learnt.repetitions(&Aim {
             launch_seconds: jobs.launch_seconds(),
-            launches: options.launches.div_ceil(2),
+            launches: verdict::next_look(0, options.launches),
             margin: options.effect_floor.ln_1p(),
             distances,
             max: rule.max,

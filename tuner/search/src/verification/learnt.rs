@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use kilter_bench::store::BlockOutcome;
+use kilter_bench::store::{BlockOutcome, Repeating};
 use kilter_model::plan::Subject;
 use kilter_protocol::plan::Block;
 use kilter_protocol::repetitions::SLOW_SECONDS;
@@ -14,12 +14,12 @@ use kilter_stats::variance;
 use crate::context::Cost;
 use crate::repetition::FEWEST;
 
-/// Runs of a short item beside those that are counted: one that is checked, and the warm-ups.
-const FURTHER_RUNS: f64 = 3.0;
+/// Repetitions of an item that warm it up. One that takes [`SLOW_SECONDS`] or more has none.
+const WARM_UPS: f64 = 2.0;
 
-/// The same of an item that is not warmed up, since it takes [`SLOW_SECONDS`] or more: the one that is checked, and making it ready, which takes about as
-/// long as another repetition. On eight hosts of the virtual cluster both together take as long as 1.5 to 2.1 of them, by size.
-const FURTHER_RUNS_OF_SLOW: f64 = 2.0;
+/// Repetitions in whose time an item is made ready, one of them checked, where no worker says how long that took.
+const MAKING_READY: f64 = 1.0;
+const MAKING_SLOW_READY: f64 = 2.0;
 
 /// Seconds of repetitions that one spike does not move by much: a rank that loses its processor waits for some milliseconds. A launch that repeats an item
 /// for so long needs no median.
@@ -31,12 +31,10 @@ const POOLED_FREEDOM: f64 = 6.0;
 /// A block in the launches of the screening.
 #[derive(Debug, Clone, Default)]
 struct Seen {
-    /// Wall time of the block, launch by launch, in seconds.
-    seconds: Vec<f64>,
-    /// Runs of any item, launch by launch.
-    runs: Vec<f64>,
-    /// Seconds within the runs that were timed, scaled up to all runs, launch by launch.
-    own: Vec<f64>,
+    /// Making an item ready, one run of it with its check included, launch by launch, in seconds.
+    ready: Vec<f64>,
+    /// What a repetition takes beside the item's own time (exchange, lead), launch by launch, in seconds.
+    overhead: Vec<f64>,
     items: BTreeMap<String, SeenItem>,
 }
 
@@ -66,7 +64,7 @@ struct Components {
 pub(super) struct Aim<'a> {
     /// Seconds of a launch beside its blocks.
     pub(super) launch_seconds: f64,
-    /// Launches in which a cell should be decided.
+    /// Launches until the first look. One that decides there needs no others.
     pub(super) launches: usize,
     /// Logarithm of the ratio up to which a slowdown is none.
     pub(super) margin: f64,
@@ -87,7 +85,7 @@ impl Learnt {
     /// Takes a block of a launch of the screening.
     pub(super) fn add(&mut self, block: &Block, outcome: &BlockOutcome) {
         let seen = self.blocks.entry(block.id.clone()).or_default();
-        let (mut runs, mut own) = (0.0, 0.0);
+        let (mut runs, mut ready_runs, mut own, mut items) = (0.0, 0.0, 0.0, 0.0);
         for item in &block.items {
             let Some(samples) = outcome.samples.get(&item.id) else {
                 continue;
@@ -97,9 +95,15 @@ impl Learnt {
             };
             let times = sample.len() as f64;
             let mean = samples.seconds.iter().sum::<f64>() / times;
-            let all = times + f64::from(samples.void) + further_runs(mean);
+            let all = times + f64::from(samples.void) + warm_ups(mean);
             runs += all;
             own += mean * all;
+            ready_runs += if mean < SLOW_SECONDS {
+                MAKING_READY
+            } else {
+                MAKING_SLOW_READY
+            };
+            items += 1.0;
             let known = seen.items.entry(item.id.clone()).or_default();
             known.medians.push(sample.median());
             known.means.push(mean);
@@ -109,9 +113,15 @@ impl Learnt {
                 self.of_subjects.insert(subject, block.id.clone());
             }
         }
-        seen.seconds.push(outcome.seconds);
-        seen.runs.push(runs);
-        seen.own.push(own);
+        if items > 0.0 {
+            let repeating = outcome.repeating.unwrap_or(Repeating {
+                seconds: outcome.seconds * runs / (runs + ready_runs),
+                runs,
+            });
+            seen.ready.push((outcome.seconds - repeating.seconds).max(0.0) / items);
+            seen.overhead
+                .push((repeating.seconds - own).max(0.0) / repeating.runs.max(1.0));
+        }
     }
 
     /// Repetitions per launch of each block, by its id: the number at which the deciding variance is least for its time (Kalibera and Jones,
@@ -141,7 +151,13 @@ impl Learnt {
                 .filter(|one| one.freedom > 0.0)
                 .map(|one| one.between),
         );
-        let share = aim.launch_seconds / (self.blocks.len() as f64).max(1.0);
+        // Blocks whose cells are decided are in no further launch.
+        let measured = if aim.distances.is_empty() {
+            self.blocks.len()
+        } else {
+            nearest.len()
+        };
+        let share = aim.launch_seconds / (measured as f64).max(1.0);
         self.blocks
             .iter()
             .map(|(id, seen)| {
@@ -166,9 +182,9 @@ impl Learnt {
         let each = self.of_subjects.iter().filter_map(|(subject, id)| {
             let seen = &self.blocks[id];
             let item = seen.items.get(&subject.item_id())?;
-            let runs = mean(item.repetitions.iter().copied()) + further_runs(item.own_seconds());
+            let runs = mean(item.repetitions.iter().copied()) + warm_ups(item.own_seconds());
             let cost = Cost {
-                screening_seconds: (item.own_seconds() + seen.overhead()) * runs,
+                screening_seconds: seen.ready() + (item.own_seconds() + seen.overhead()) * runs,
                 launch_seconds: self.seconds(subject, repetitions),
             };
             Some((subject.clone(), cost))
@@ -194,17 +210,15 @@ impl Learnt {
             f64::from(FEWEST)
         };
         let own = seen.items.get(&known.item_id()).map_or(0.0, SeenItem::own_seconds);
-        (parts * own + seen.overhead()) * (count + further_runs(parts * own))
+        // The run that is checked has all parts, too.
+        let ready = seen.ready() + (parts - 1.0) * own;
+        ready + (parts * own + seen.overhead()) * (count + warm_ups(parts * own))
     }
 }
 
-/// Runs of an item beside those that are counted, by the seconds that it takes.
-fn further_runs(own_seconds: f64) -> f64 {
-    if own_seconds < SLOW_SECONDS {
-        FURTHER_RUNS
-    } else {
-        FURTHER_RUNS_OF_SLOW
-    }
+/// Repetitions that warm an item up, by the seconds that it takes.
+fn warm_ups(own_seconds: f64) -> f64 {
+    if own_seconds < SLOW_SECONDS { WARM_UPS } else { 0.0 }
 }
 
 /// Number of parts of a split, and the part: `8 * bcast(n)` has 8 of `bcast(n)`.
@@ -225,21 +239,23 @@ impl SeenItem {
 }
 
 impl Seen {
-    /// Seconds beside its own time that a run takes: exchange, lead, checks, buffers.
+    /// Seconds beside its own time that a repetition takes.
     fn overhead(&self) -> f64 {
-        let launches = self.seconds.iter().zip(&self.own).zip(&self.runs);
-        let each = launches
-            .filter(|(_, runs)| **runs > 0.0)
-            .map(|((seconds, own), runs)| (seconds - own).max(0.0) / runs);
-        median(each)
+        median(self.overhead.iter().copied())
+    }
+
+    /// Seconds that making an item ready takes.
+    fn ready(&self) -> f64 {
+        median(self.ready.iter().copied())
     }
 
     /// Seconds that all items together take: to be made ready, and to be repeated once.
     fn price(&self) -> (f64, f64) {
-        let overhead = self.overhead();
+        let (ready, overhead) = (self.ready(), self.overhead());
         let each = self.items.values().map(SeenItem::own_seconds);
         each.fold((0.0, 0.0), |(prepare, repeat), own| {
-            (prepare + further_runs(own) * (own + overhead), repeat + own + overhead)
+            let once = own + overhead;
+            (prepare + ready + warm_ups(own) * once, repeat + once)
         })
     }
 
@@ -333,18 +349,26 @@ mod tests {
         [left, right]
     }
 
-    /// A block whose items take these times; each run costs `overhead` beside its own time.
+    /// A block whose items take these times; each repetition costs `overhead` beside its own time, and making an item ready as much as one repetition.
     fn outcome(subjects: &[Subject], times: &[Vec<f64>], overhead: f64) -> BlockOutcome {
         let mut outcome = BlockOutcome::default();
+        let mut repeating = Repeating {
+            seconds: 0.0,
+            runs: 0.0,
+        };
         for (subject, seconds) in subjects.iter().zip(times) {
             let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
-            outcome.seconds += (seconds.len() as f64 + further_runs(mean)) * (overhead + mean);
+            let runs = seconds.len() as f64 + warm_ups(mean);
+            repeating.runs += runs;
+            repeating.seconds += runs * (overhead + mean);
+            outcome.seconds += (runs + 1.0) * (overhead + mean);
             let samples = ItemSamples {
                 seconds: seconds.clone(),
                 void: 0,
             };
             outcome.samples.insert(subject.item_id(), samples);
         }
+        outcome.repeating = Some(repeating);
         outcome
     }
 
@@ -423,8 +447,8 @@ mod tests {
             text: "8 * bcast(n)".to_owned(),
             ..left.clone()
         };
-        // Its parts take 4 ms together, so that it is not warmed up.
-        let few = f64::from(FEWEST) + 2.0;
+        // Its parts take 4 ms together, so that it is not warmed up. Making it ready calls all of them once.
+        let few = f64::from(FEWEST) + 1.0;
         approx::assert_relative_eq!(learnt.seconds(&split, &counts), few * 5e-3, max_relative = 1e-9);
         assert!(learnt.has_seen(&left) && !learnt.has_seen(&split));
         // The screening repeated five times.
@@ -442,7 +466,83 @@ mod tests {
         let mut learnt = Learnt::default();
         learnt.add(&block(&subjects), &outcome(&subjects, &[waits, vec![1e-3; 5]], 0.0));
         let counts = BTreeMap::from([("bcast@8".to_owned(), 7)]);
-        approx::assert_relative_eq!(learnt.seconds(&subjects[0], &counts), 9.0 * 1e-2, max_relative = 1e-9);
+        // Both were made ready, which took 11 ms.
+        approx::assert_relative_eq!(
+            learnt.seconds(&subjects[0], &counts),
+            7.0 * 1e-2 + 5.5e-3,
+            max_relative = 1e-9
+        );
+    }
+
+    #[test]
+    fn where_making_ready_is_dear_a_launch_repeats_more() {
+        let subjects = subjects();
+        let distances = BTreeMap::new();
+        let aim = Aim {
+            launch_seconds: 0.01,
+            launches: 5,
+            margin: 0.0,
+            distances: &distances,
+            max: 60,
+        };
+        let count = |ready: f64| {
+            let mut learnt = Learnt::default();
+            for launch in [1.0, -1.0] {
+                let times = |sign: f64| -> Vec<f64> {
+                    let level = 5e-4 * (1.0 + 0.1 * sign * launch);
+                    (-2..=2).map(|i| level * (1.0 + 0.1 * f64::from(i))).collect()
+                };
+                let mut outcome = outcome(&subjects, &[times(1.0), times(-1.0)], 1e-3);
+                outcome.seconds += 2.0 * ready;
+                learnt.add(&block(&subjects), &outcome);
+            }
+            learnt.repetitions(&aim)["bcast@8"]
+        };
+        assert!(count(0.0) < count(0.05), "{} {}", count(0.0), count(0.05));
+    }
+
+    #[test]
+    fn where_no_worker_says_how_long_items_take_to_be_made_ready_it_is_a_repetition() {
+        let subjects = subjects();
+        let mut learnt = Learnt::default();
+        let mut outcome = outcome(&subjects, &[vec![5e-4; 5], vec![5e-4; 5]], 1e-3);
+        outcome.repeating = None;
+        learnt.add(&block(&subjects), &outcome);
+        let counts = BTreeMap::from([("bcast@8".to_owned(), 10)]);
+        approx::assert_relative_eq!(
+            learnt.seconds(&subjects[0], &counts),
+            13.0 * 1.5e-3,
+            max_relative = 1e-9
+        );
+    }
+
+    #[test]
+    fn the_fewer_blocks_a_launch_has_the_more_it_repeats() {
+        let all = subjects();
+        let other = Subject {
+            bytes: 16,
+            ..all[0].clone()
+        };
+        let mut learnt = learnt(0.1, 0.05);
+        let mut second = block(std::slice::from_ref(&other));
+        "bcast@16".clone_into(&mut second.id);
+        let times = vec![vec![4e-4, 5e-4, 6e-4]];
+        for _ in 0..2 {
+            learnt.add(&second, &outcome(std::slice::from_ref(&other), &times, 1e-3));
+        }
+        let count = |measured: &[&Subject]| {
+            let distances = measured.iter().map(|one| ((*one).clone(), 0.0)).collect();
+            let aim = Aim {
+                launch_seconds: 1.0,
+                launches: 5,
+                margin: 0.0,
+                distances: &distances,
+                max: 1000,
+            };
+            learnt.repetitions(&aim)["bcast@8"]
+        };
+        let (both, alone) = (count(&[&all[0], &all[1], &other]), count(&[&all[0], &all[1]]));
+        assert!(both < alone, "{both} {alone}");
     }
 
     #[test]

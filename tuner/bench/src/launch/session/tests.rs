@@ -101,6 +101,7 @@ fn expected(id: &str) -> BlockOutcome {
     BlockOutcome {
         samples: [samples("left"), samples("right")].into(),
         failed: [].into(),
+        repeating: None,
         read_back: [read_back("left"), read_back("right")].into(),
         seconds: 0.25,
     }
