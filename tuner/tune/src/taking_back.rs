@@ -8,7 +8,7 @@ use kilter_model::change::{Cell, id};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Bar, Gone, Half, Ledger};
-use kilter_model::plan::{Plan, Subject};
+use kilter_model::plan::{self, Plan, Subject};
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
@@ -104,7 +104,11 @@ pub(super) fn take_back_broken(
     let block = block.strip_suffix(OF_SPLITS).unwrap_or(block);
     let block = block.split_once(APART).map_or(block, |(block, _)| block);
     let all = plan.subjects();
-    let subjects: Vec<&Subject> = all.iter().filter(|subject| subject.block_id() == block).collect();
+    let is_in_block = |subject: &&Subject| {
+        let id = subject.block_id();
+        plan::joined_in(block).any(|one| one == id)
+    };
+    let subjects: Vec<&Subject> = all.iter().filter(is_in_block).collect();
     if subjects.is_empty() {
         return false;
     }

@@ -50,6 +50,40 @@ pub fn blocks(subjects: &BTreeSet<Subject>, seed: u64, launch: &str, repetitions
     blocks
 }
 
+/// Between the ids of blocks that are one.
+const AND: &str = " and ";
+
+/// Blocks of a launch with each group of these ids as one block, in the place of its first: their items are interleaved, and repeated as often as any of them
+/// is to be.
+#[must_use]
+pub fn joined(blocks: Vec<Block>, groups: &[Vec<String>]) -> Vec<Block> {
+    let mut all: Vec<Block> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let group = groups.iter().find(|group| group.contains(&block.id));
+        let is_of_group = |other: &&mut Block| {
+            group.is_some_and(|group| joined_in(&other.id).all(|id| group.iter().any(|one| one == id)))
+        };
+        let Some(first) = all.iter_mut().find(is_of_group) else {
+            all.push(block);
+            continue;
+        };
+        first.id = format!("{}{AND}{}", first.id, block.id);
+        first.items.extend(block.items);
+        first.repetitions = Repetitions {
+            min: first.repetitions.min.max(block.repetitions.min),
+            max: first.repetitions.max.max(block.repetitions.max),
+            seconds: first.repetitions.seconds + block.repetitions.seconds,
+            ..first.repetitions
+        };
+    }
+    all
+}
+
+/// Ids of the blocks that are one in the block of this id; of one that is none of several, its own.
+pub fn joined_in(id: &str) -> impl Iterator<Item = &str> {
+    id.split(AND)
+}
+
 /// Sizes between two neighbours of the coarse grid, and one.
 const COARSE_STEP: usize = 4;
 
@@ -95,6 +129,28 @@ mod tests {
     use kilter_algorithms::Collective;
 
     use super::*;
+
+    #[test]
+    fn blocks_of_a_group_are_one_where_the_first_was() {
+        let subject = |bytes| Subject::library(Collective::Bcast, bytes);
+        let subjects: BTreeSet<Subject> = [1, 2, 8, 64].map(subject).into();
+        let mut apart = blocks(&subjects, 7, "check/0", Repetitions::fixed(3, 0.1));
+        let at = |blocks: &[Block], id: &str| blocks.iter().position(|block| block.id == id);
+        let eight = at(&apart, "bcast@8").unwrap();
+        apart[eight].repetitions = Repetitions::fixed(20, 0.1);
+        let group = ["bcast@1", "bcast@8", "bcast@32"].map(str::to_owned).to_vec();
+        let one = joined(apart.clone(), &[group]);
+        assert_eq!(one.len(), 3);
+        let joint = one.iter().find(|block| block.items.len() == 2).unwrap();
+        let mut ids: Vec<&str> = joined_in(&joint.id).collect();
+        assert_eq!(at(&one, &joint.id), at(&apart, ids[0]).map(|at| at.min(one.len() - 1)));
+        ids.sort_unstable();
+        assert_eq!(ids, ["bcast@1", "bcast@8"]);
+        assert_eq!((joint.repetitions.min, joint.repetitions.max), (20, 20));
+        assert_eq!(joint.repetitions.seconds, 0.2);
+        assert_eq!(joined_in("bcast@2").collect::<Vec<_>>(), ["bcast@2"]);
+        assert_eq!(joined(apart.clone(), &[]), apart);
+    }
 
     #[test]
     fn a_launch_that_ends_early_has_each_task_over_all_its_sizes() {

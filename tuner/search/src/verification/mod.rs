@@ -3,7 +3,7 @@
 //!
 //! The method is [`kilter_stats::verdict`]'s. [`mod@first_pass`] makes the launches that are not judged, [`mod@second_launch`] says what needs two of
 //! them, [`learnt`] draws costs and repetitions
-//! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`weights`] shares alpha among
+//! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`together`] says which sizes share a block, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
 //! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, as far as
 //! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, [`mod@apart`] measures ranks that arrive apart, and [`mod@shown`] launches files without judging.
@@ -24,6 +24,7 @@ mod second_launch;
 mod shown;
 mod side_by_side;
 mod telling;
+mod together;
 mod weights;
 mod within_reach;
 
@@ -195,7 +196,15 @@ impl<'a, 'b> Work<'a, 'b> {
             // Among the others, not behind them.
             blocks.sort_by_key(|block| block.seed);
         }
-        blocks
+        plan::joined(blocks, &self.together(|one| subjects.contains(one)))
+    }
+
+    /// Ids of blocks that are measured as one. A proof measures the untouched library's blocks beside these, which have to be the same.
+    fn together(&self, measured: impl Fn(&Subject) -> bool) -> Vec<Vec<String>> {
+        if !self.pass.screened || self.beside.is_some() {
+            return Vec::new();
+        }
+        together::groups(self.plan, measured, &self.pass.timed)
     }
 
     fn left_seconds(&self) -> f64 {
