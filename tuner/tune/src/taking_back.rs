@@ -101,12 +101,11 @@ pub(super) fn take_back_broken(
     let Some(block) = place.block.as_ref().filter(|_| !place.key.ends_with(UNTOUCHED)) else {
         return false;
     };
-    let block = block.strip_suffix(OF_SPLITS).unwrap_or(block);
-    let block = block.split_once(APART).map_or(block, |(block, _)| block);
+    let block = block.split_once(APART).map_or(block.as_str(), |(block, _)| block);
     let all = plan.subjects();
     let is_in_block = |subject: &&Subject| {
         let id = subject.block_id();
-        plan::joined_in(block).any(|one| one == id)
+        plan::joined_in(block).any(|one| one.strip_suffix(OF_SPLITS).unwrap_or(one) == id)
     };
     let subjects: Vec<&Subject> = all.iter().filter(is_in_block).collect();
     if subjects.is_empty() {

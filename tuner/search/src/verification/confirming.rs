@@ -29,7 +29,7 @@ impl Work<'_, '_> {
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         self.plan_launches(hypotheses);
         let distances = self.screening.distances(&rule);
-        self.repeat(&distances, |_| true, 0);
+        self.repeat(&distances, &distances.keys().cloned().collect(), 0);
         let of_launches = |deviation| verdict::Reach::of(deviation, self.deciding_launches(), hypotheses, &rule);
         let reach = self.screening.deviation.map(of_launches);
         self.screening.expect(&mut waiting, reach);
@@ -71,7 +71,7 @@ impl Work<'_, '_> {
             if entered.is_empty() {
                 break;
             }
-            self.repeat(&distances, |one| entered.contains(one), had);
+            self.repeat(&distances, &entered, had);
             let Some(subjects) = self.launches_until_look(&entered, had)? else {
                 break;
             };
@@ -113,16 +113,17 @@ impl Work<'_, '_> {
 
     /// Repeats from now on as tells the ratios of what is measured from the floor, as far as the screening saw them from it: as fits the blocks that share
     /// a launch. What a look has left open is not as far from the floor as it seemed, or varies more.
-    fn repeat(&mut self, distances: &BTreeMap<Subject, f64>, is_measured: impl Fn(&Subject) -> bool, had: usize) {
+    fn repeat(&mut self, distances: &BTreeMap<Subject, f64>, measured: &BTreeSet<Subject>, had: usize) {
         // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
         // knows yet.
         if !self.pass.screened || self.beside.is_some() {
             return;
         }
-        let measured = distances.iter().filter(|(one, _)| is_measured(one));
+        let is_measured = |(one, _): &(&Subject, &f64)| measured.contains(*one);
         let of_look = |(one, distance): (&Subject, &f64)| (one.clone(), if had == 0 { *distance } else { 0.0 });
-        self.pass.repeat(self.jobs, &measured.map(of_look).collect());
-        for group in self.together(&is_measured) {
+        let distances = distances.iter().filter(is_measured).map(of_look).collect();
+        self.pass.repeat(self.jobs, &distances);
+        for group in self.together(measured) {
             let counts = &mut self.pass.repetitions;
             let most = group.iter().filter_map(|id| counts.get(id)).max().copied();
             if let Some(most) = most {

@@ -11,6 +11,7 @@ use kilter_stats::hodges_lehmann::SHORTEST_SECONDS;
 use kilter_stats::sample::Sample;
 use kilter_stats::variance;
 
+use super::OF_SPLITS;
 use crate::context::Cost;
 use crate::repetition::FEWEST;
 
@@ -193,22 +194,25 @@ impl Learnt {
     }
 
     /// Seconds of a subject in a launch that repeats it as `repetitions` say; as its parts take where it is a split, which is repeated
-    /// [`FEWEST`] times; 0 where the screening saw neither.
+    /// [`FEWEST`] times unless they say otherwise; 0 where the screening saw neither.
     pub(super) fn seconds(&self, subject: &Subject, repetitions: &BTreeMap<String, u32>) -> f64 {
         let (parts, known) = if self.has_seen(subject) {
-            (1.0, subject.clone())
+            (1, subject.clone())
         } else {
-            parts(subject).unwrap_or((1.0, subject.clone()))
+            parts(subject).unwrap_or((1, subject.clone()))
         };
+        let parts = parts as f64;
         let Some(id) = self.of_subjects.get(&known) else {
             return 0.0;
         };
         let seen = &self.blocks[id];
+        let of_parts = || repetitions.get(&format!("{id}{OF_SPLITS}"));
         let count = if known == *subject {
-            f64::from(repetitions.get(id).copied().unwrap_or(FEWEST))
+            repetitions.get(id)
         } else {
-            f64::from(FEWEST)
+            of_parts()
         };
+        let count = f64::from(count.copied().unwrap_or(FEWEST));
         let own = seen.items.get(&known.item_id()).map_or(0.0, SeenItem::own_seconds);
         // The run that is checked has all parts, too.
         let ready = seen.ready() + (parts - 1.0) * own;
@@ -222,7 +226,7 @@ fn warm_ups(own_seconds: f64) -> f64 {
 }
 
 /// Number of parts of a split, and the part: `8 * bcast(n)` has 8 of `bcast(n)`.
-fn parts(subject: &Subject) -> Option<(f64, Subject)> {
+pub(super) fn parts(subject: &Subject) -> Option<(u64, Subject)> {
     let (count, text) = subject.text.split_once(" * ")?;
     let part = Subject {
         text: text.to_owned(),
@@ -440,7 +444,7 @@ mod tests {
     #[test]
     fn a_launch_is_priced_by_its_own_time_and_what_stands_beside_it() {
         let learnt = learnt(0.0, 0.0);
-        let counts = BTreeMap::from([("bcast@8".to_owned(), 10)]);
+        let mut counts = BTreeMap::from([("bcast@8".to_owned(), 10)]);
         let [left, _] = subjects();
         approx::assert_relative_eq!(learnt.seconds(&left, &counts), 13.0 * 1.5e-3, max_relative = 1e-9);
         let split = Subject {
@@ -450,6 +454,8 @@ mod tests {
         // Its parts take 4 ms together, so that it is not warmed up. Making it ready calls all of them once.
         let few = f64::from(FEWEST) + 1.0;
         approx::assert_relative_eq!(learnt.seconds(&split, &counts), few * 5e-3, max_relative = 1e-9);
+        counts.insert("bcast@8 in parts".to_owned(), 6);
+        approx::assert_relative_eq!(learnt.seconds(&split, &counts), 7.0 * 5e-3, max_relative = 1e-9);
         assert!(learnt.has_seen(&left) && !learnt.has_seen(&split));
         // The screening repeated five times.
         let cost = learnt.costs(&counts)[&left];

@@ -177,8 +177,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Ok(launched.seconds + self.launch_untouched(number)?)
     }
 
-    /// The blocks of a launch, repeated as the first pass says. Splits that a screening has not seen have blocks of their own: each of their
-    /// repetitions is many calls, and few of them are enough.
+    /// The blocks of a launch, repeated as the first pass says. Splits that a screening has not seen have blocks of their own, unless they are interleaved
+    /// with what they are compared with: each of their repetitions is many calls, and few of them are enough.
     fn blocks(&self, subjects: &BTreeSet<Subject>, name: &str) -> Vec<Block> {
         let (seed, rule) = (self.jobs.run.seed, self.jobs.site.options.repetitions);
         let is_seen = |one: &&Subject| !self.pass.screened || self.pass.learnt.has_seen(one);
@@ -186,25 +186,30 @@ impl<'a, 'b> Work<'a, 'b> {
             subjects.iter().cloned().partition(|one| is_seen(&one));
         let blocks = plan::blocks(&seen, seed, name, rule);
         let mut blocks = prediction::measuring_blocks(blocks, &self.pass.repetitions, rule.seconds);
-        let few = Repetitions::fixed(FEWEST.min(rule.max), rule.seconds);
-        let of_splits = plan::blocks(&splits, seed, &format!("{name}/splits"), few).into_iter();
-        blocks.extend(of_splits.map(|block| Block {
-            id: format!("{}{OF_SPLITS}", block.id),
-            ..block
+        let of_splits = plan::blocks(&splits, seed, &format!("{name}/splits"), rule).into_iter();
+        blocks.extend(of_splits.map(|block| {
+            let id = format!("{}{OF_SPLITS}", block.id);
+            let count = self.pass.repetitions.get(&id).copied().unwrap_or(FEWEST).min(rule.max);
+            Block {
+                id,
+                repetitions: Repetitions::fixed(count, block.repetitions.seconds),
+                ..block
+            }
         }));
         if !splits.is_empty() {
             // Among the others, not behind them.
             blocks.sort_by_key(|block| block.seed);
         }
-        plan::joined(blocks, &self.together(|one| subjects.contains(one)))
+        plan::joined(blocks, &self.together(subjects))
     }
 
     /// Ids of blocks that are measured as one. A proof measures the untouched library's blocks beside these, which have to be the same.
-    fn together(&self, measured: impl Fn(&Subject) -> bool) -> Vec<Vec<String>> {
+    fn together(&self, measured: &BTreeSet<Subject>) -> Vec<Vec<String>> {
         if !self.pass.screened || self.beside.is_some() {
             return Vec::new();
         }
-        together::groups(self.plan, measured, &self.pass.timed)
+        let in_parts = |one: &Subject| !self.pass.learnt.has_seen(one);
+        together::groups(self.plan, measured, in_parts, &self.pass.timed)
     }
 
     fn left_seconds(&self) -> f64 {
