@@ -18,7 +18,7 @@ pub use by_nodes::{ByNodes, Nodes};
 pub struct Choice {
     /// Algorithm number.
     pub algorithm: u64,
-    /// Fan-in or fan-out; 0 for the default.
+    /// Fan-in or fan-out; 0 is taken for 1, and not for the default of a parameter.
     pub fan: u64,
     /// Segment size in bytes; 0 for none.
     pub segment_bytes: u64,

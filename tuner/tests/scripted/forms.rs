@@ -1,5 +1,9 @@
 //! Guidelines of other forms than one call against others of the same volume: monotony, splits, non-blocking calls.
 
+use std::collections::BTreeSet;
+
+use kilter_bench::launch::scripted::Noise;
+use kilter_model::plan;
 use kilter_protocol::expression::Form;
 
 use super::*;
@@ -83,4 +87,46 @@ fn a_nonblocking_call_that_no_setting_mends_says_so() {
             .any(|reason| reason.contains("no algorithm or mock-up can replace this function")),
         "{reasons:?}"
     );
+}
+
+/// What slows a rank for a while slows calls that are interleaved alike. Sizes whose times differ much need no such care, and a large one would empty the
+/// caches of a small one.
+#[test]
+fn sizes_that_are_compared_are_interleaved_where_they_take_about_as_long() {
+    let noise = Noise {
+        item: 0.1,
+        ..Noise::default()
+    };
+    let library = ScriptedLibrary::new()
+        .noise(noise)
+        .cost("reduce", |call, _| match call.bytes {
+            ..=128 => 1e-5,
+            65536 => 1e-4,
+            _ => 2.3e-4,
+        });
+    let (_directory, site) = site(library);
+    let arguments = "--guidelines GL1,GL2 --functions reduce --sizes 64,128,65536,131072";
+    site.check(&arguments.split(' ').collect::<Vec<_>>()).unwrap();
+    let database = rusqlite::Connection::open(site.database()).unwrap();
+    let blocks = |keys: &str| -> BTreeSet<BTreeSet<String>> {
+        let sql =
+            format!("SELECT block FROM blocks_view WHERE key {keys} LIKE '%/screen/%' AND block NOT LIKE 'reference%'");
+        let mut statement = database.prepare(&sql).unwrap();
+        let ids = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let in_one = |id: rusqlite::Result<String>| plan::joined_in(&id.unwrap()).map(str::to_owned).collect();
+        ids.map(in_one).collect()
+    };
+    let each = |ids: &[&[&str]]| -> BTreeSet<BTreeSet<String>> {
+        ids.iter()
+            .map(|ids| ids.iter().map(|&id| id.to_owned()).collect())
+            .collect()
+    };
+    let apart: [&[&str]; 4] = [&["reduce@64"], &["reduce@128"], &["reduce@65536"], &["reduce@131072"]];
+    assert_eq!(blocks(""), each(&apart));
+    let first = blocks("NOT");
+    let together = each(&[
+        &["reduce@64", "reduce@128"],
+        &["reduce@131072", "reduce@65536 in parts"],
+    ]);
+    assert!(first.is_superset(&together), "{first:?}");
 }

@@ -99,10 +99,8 @@ impl Run {
             .store
             .connection
             .row(
-                "SELECT launch, seconds, lists.text, repeat_seconds, repeat_runs FROM blocks
-                 JOIN texts AS lists ON lists.id = blocks.items
-                 WHERE run = ?1 AND key = (SELECT id FROM texts WHERE text = ?2)
-                 AND block = (SELECT id FROM texts WHERE text = ?3) AND state = 'done'",
+                "SELECT launch, seconds, items_json, repeat_seconds, repeat_runs FROM blocks_view
+                 WHERE run = ?1 AND key = ?2 AND block = ?3 AND state = 'done'",
                 params![self.id, key, block],
                 |row| {
                     let repeating: (Option<f64>, Option<i64>) = (row.get(3)?, row.get(4)?);

@@ -270,7 +270,7 @@ mod tests {
     use kilter_protocol::report::End;
 
     use super::*;
-    use crate::store::{LaunchPaths, Store};
+    use crate::store::{LaunchPaths, Repeating, Store};
 
     fn begin(store: &Store) -> LaunchRecord {
         let run = store.begin_anew("f", 1, "kilter check", "library", 2).unwrap();
@@ -311,6 +311,33 @@ mod tests {
             block: "b".to_owned(),
             item: "i".to_owned(),
             read_back: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_the_repetitions_of_a_block_took_is_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("kilter.db")).unwrap();
+        let mut record = begin(&store);
+        let run = store.begin_or_resume("f", 1, "kilter check", "library", 2).unwrap();
+        let costs = Costs {
+            repeat_seconds: 0.75,
+            runs: 140,
+            ..Costs::default()
+        };
+        for (line, block, costs) in [(1, "says", Some(costs)), (2, "does not say", None)] {
+            let end = Event::BlockEnd {
+                block: block.to_owned(),
+                seconds: 2.0,
+                costs,
+            };
+            take(&mut record, &end, line).unwrap();
+            let outcome = run.finished_block("k", block).unwrap().unwrap().outcome;
+            let expected = costs.map(|costs| Repeating {
+                seconds: costs.repeat_seconds,
+                runs: 140.0,
+            });
+            assert_eq!((outcome.seconds, outcome.repeating), (2.0, expected));
         }
     }
 

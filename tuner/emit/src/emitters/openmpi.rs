@@ -232,6 +232,17 @@ fn choice(row: &Algorithms, settings: &[(String, String)]) -> anyhow::Result<Cho
             None => bail!("`{name}` cannot be carried by the rules file of this release"),
         }
     }
+    if choice.fan == 0 {
+        // A rule's 0 is one chain, while the parameter that was not set makes as many as its default says.
+        let chosen = row.choices.iter().find(|one| one.value == choice.algorithm);
+        let mut knobs = chosen
+            .iter()
+            .flat_map(|one| &one.knobs)
+            .filter_map(|knob| row.knobs.get(knob));
+        if let Some(fan) = knobs.find(|knob| knob.column == Some(Column::Fan)) {
+            choice.fan = fan.default;
+        }
+    }
     Ok(choice)
 }
 
@@ -354,6 +365,18 @@ mod tests {
         };
         let row = library.algorithms_of(Collective::Reduce).unwrap();
         assert_eq!(choice(row, &settings).unwrap(), expected);
+    }
+
+    /// Open MPI 4.1.4 sends 1>0 2>1 3>2 where a rule of eight ranks has algorithm 2 and 0 chains, and 1>0 2>1 3>0 4>3 5>0 6>5 7>0 where the parameter alone
+    /// chooses the algorithm.
+    #[test]
+    fn a_chain_whose_number_is_not_set_has_the_parameters_default() {
+        let library = library("4.1.4");
+        let row = library.algorithms_of(Collective::Reduce).unwrap();
+        for (algorithm, fan) in [("2", 4), ("3", 0), ("1", 0), ("77", 0)] {
+            let settings = settings(&[("coll_tuned_reduce_algorithm", algorithm)]);
+            assert_eq!(choice(row, &settings).unwrap().fan, fan, "{algorithm}");
+        }
     }
 
     #[test]
