@@ -86,7 +86,8 @@ impl Learnt {
     /// Takes a block of a launch of the screening.
     pub(super) fn add(&mut self, block: &Block, outcome: &BlockOutcome) {
         let seen = self.blocks.entry(block.id.clone()).or_default();
-        let (mut runs, mut ready_runs, mut own, mut items) = (0.0, 0.0, 0.0, 0.0);
+        let (mut runs, mut own, mut items) = (0.0, 0.0, 0.0);
+        let (mut ready_runs, mut ready_own) = (0.0, 0.0);
         for item in &block.items {
             let Some(samples) = outcome.samples.get(&item.id) else {
                 continue;
@@ -99,11 +100,13 @@ impl Learnt {
             let all = times + f64::from(samples.void) + warm_ups(mean);
             runs += all;
             own += mean * all;
-            ready_runs += if mean < SLOW_SECONDS {
+            let making_ready = if mean < SLOW_SECONDS {
                 MAKING_READY
             } else {
                 MAKING_SLOW_READY
             };
+            ready_runs += making_ready;
+            ready_own += making_ready * mean;
             items += 1.0;
             let known = seen.items.entry(item.id.clone()).or_default();
             known.medians.push(sample.median());
@@ -115,13 +118,18 @@ impl Learnt {
             }
         }
         if items > 0.0 {
-            let repeating = outcome.repeating.unwrap_or(Repeating {
-                seconds: outcome.seconds * runs / (runs + ready_runs),
-                runs,
-            });
-            seen.ready.push((outcome.seconds - repeating.seconds).max(0.0) / items);
-            seen.overhead
-                .push((repeating.seconds - own).max(0.0) / repeating.runs.max(1.0));
+            let (overhead, ready) = match outcome.repeating {
+                Some(Repeating { seconds, runs }) => {
+                    let overhead = (seconds - own).max(0.0) / runs.max(1.0);
+                    (overhead, (outcome.seconds - seconds).max(0.0))
+                }
+                None => {
+                    let overhead = (outcome.seconds - own - ready_own).max(0.0) / (runs + ready_runs);
+                    (overhead, ready_own + ready_runs * overhead)
+                }
+            };
+            seen.overhead.push(overhead);
+            seen.ready.push(ready / items);
         }
     }
 
