@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// tried out before.
 pub const SLOW_SECONDS: f64 = 1e-3;
 
+/// Repetitions of any other item that are made first and not counted: caches, connections and page tables warm up.
+pub const WARM_UPS: u32 = 2;
+
 /// End of a block's repetitions: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the block has taken
 /// `seconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ use kilter_protocol::expression::Layout;
 use kilter_protocol::fault::Fault;
 use kilter_protocol::json_line::JsonLine;
 use kilter_protocol::plan::{ArrivalPattern, Block, Implementation, Item, Root, SettingsAct};
+use kilter_protocol::repetitions::WARM_UPS;
 use kilter_protocol::report::{Costs, Event, MEAN_DELAY};
 use kilter_protocol::task::Functionality;
 
@@ -18,7 +19,7 @@ use crate::images::Gallery;
 use crate::implementation::Recipe;
 use crate::place::Place;
 use crate::reason::Reason;
-use crate::schedule::{Schedule, Series, WARM_UPS};
+use crate::schedule::{Schedule, Series};
 use crate::session::{Session, fail};
 use crate::{barrier, bits, call_paths, messages, settings};
 

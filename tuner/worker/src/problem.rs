@@ -184,7 +184,7 @@ impl Problem {
 
     /// Writes this rank's input.
     pub(crate) fn fill_send(&self, send: &mut [u8]) {
-        write(self.send_view(), send, |at, to| self.write_given(self.rank, at, to));
+        write(self.send_view(), send, |to| self.write_given(self.rank, 0, to));
     }
 
     /// Finds a changed byte in this rank's input.
@@ -196,9 +196,9 @@ impl Problem {
     /// broadcast, and a rank's own block in place: its data).
     pub(crate) fn fill_recv(&self, recv: &mut [u8]) {
         let expectation = self.expectation();
-        write(self.recv_view(), recv, |at, to| {
-            expectation.write_after(at, to);
-            expectation.turn_into_before(at, to);
+        write(self.recv_view(), recv, |to| {
+            expectation.write_after(0, to);
+            expectation.turn_into_before(to);
         });
     }
 
@@ -217,7 +217,7 @@ impl Problem {
         let mut data = vec![0; view.data_bytes()];
         expectation.write_after(0, &mut data);
         let after = laid_out(view, &data);
-        expectation.turn_into_before(0, &mut data);
+        expectation.turn_into_before(&mut data);
         let before = laid_out(view, &data);
         if expectation.is_nothing() {
             return (before.clone(), before);
@@ -288,13 +288,11 @@ impl Expectation<'_> {
         self.call.as_ref().is_some_and(is_nothing)
     }
 
-    /// Turns bytes of the right output, from byte `at` on, into those before the call.
-    fn turn_into_before(&self, at: usize, bytes: &mut [u8]) {
-        let within = |i: usize| i.saturating_sub(at).min(bytes.len());
-        let (begin, end) = (within(self.own.start), within(self.own.end));
-        let (first, rest) = bytes.split_at_mut(begin);
-        let others = first.iter_mut().chain(&mut rest[end - begin..]);
-        others.for_each(|byte| *byte = !*byte);
+    /// Turns the right output into the one before the call.
+    fn turn_into_before(&self, data: &mut [u8]) {
+        let is_own = |i: &usize| self.own.contains(i);
+        let others = data.iter_mut().enumerate().filter(|(i, _)| !is_own(i));
+        others.for_each(|(_, byte)| *byte = !*byte);
     }
 
     /// Writes the output after the call from byte `at` on.
@@ -329,13 +327,13 @@ impl Expectation<'_> {
     }
 }
 
-/// Writes all data of a buffer, from byte 0 on, and the gaps between it.
-fn write(view: View, buffer: &mut [u8], bytes: impl FnOnce(usize, &mut [u8])) {
+/// Writes all data of a buffer, and the gaps between it.
+fn write(view: View, buffer: &mut [u8], all: impl FnOnce(&mut [u8])) {
     if !view.has_gaps() {
-        return bytes(0, buffer);
+        return all(buffer);
     }
     let mut data = vec![0; view.data_bytes()];
-    bytes(0, &mut data);
+    all(&mut data);
     buffer.copy_from_slice(&laid_out(view, &data));
 }
 

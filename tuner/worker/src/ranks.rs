@@ -1,6 +1,7 @@
 //! The ranks of the job as the measuring loop sees them: they agree on a start, wait for it and for their offsets, and carry an item out.
 
 use kilter_protocol::plan::{ArrivalPattern, Repetitions};
+use kilter_protocol::repetitions::WARM_UPS;
 use kilter_protocol::report::Event;
 
 use crate::clock::Arrival;
@@ -8,7 +9,7 @@ use crate::common_time::CommonTime;
 use crate::control::Control;
 use crate::measure::{Agreed, Machine, Repetition, measure};
 use crate::report_file::ReportFile;
-use crate::schedule::{Schedule, WARM_UPS};
+use crate::schedule::Schedule;
 use crate::session::Session;
 use crate::settings;
 use crate::sweep::Sweep;

@@ -9,9 +9,6 @@ use kilter_protocol::repetitions::SLOW_SECONDS;
 use crate::order;
 use crate::stop::Running;
 
-/// Repetitions of each item that are made first and not counted: caches, connections and page tables warm up.
-pub(crate) const WARM_UPS: u32 = 2;
-
 /// Void repetitions after which an item is given up at the earliest.
 const VAIN: u64 = 25;
 

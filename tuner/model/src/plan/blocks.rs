@@ -58,12 +58,15 @@ const AND: &str = " and ";
 #[must_use]
 pub fn joined(blocks: Vec<Block>, groups: &[Vec<String>]) -> Vec<Block> {
     let mut all: Vec<Block> = Vec::with_capacity(blocks.len());
+    let mut places: Vec<Option<usize>> = vec![None; groups.len()];
     for block in blocks {
-        let group = groups.iter().find(|group| group.contains(&block.id));
-        let is_of_group = |other: &&mut Block| {
-            group.is_some_and(|group| joined_in(&other.id).all(|id| group.iter().any(|one| one == id)))
-        };
-        let Some(first) = all.iter_mut().find(is_of_group) else {
+        let group = groups.iter().position(|group| group.contains(&block.id));
+        let place = group.and_then(|group| places.get_mut(group));
+        let known = place.as_deref().copied().flatten();
+        let Some(first) = known.and_then(|at| all.get_mut(at)) else {
+            if let Some(place) = place {
+                *place = Some(all.len());
+            }
             all.push(block);
             continue;
         };

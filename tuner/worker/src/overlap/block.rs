@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use kilter_mpi::{MPI_Comm, constants, info};
 use kilter_protocol::plan::{Block, Item};
+use kilter_protocol::repetitions::WARM_UPS;
 use kilter_protocol::report::Event;
 
 use super::item::Prepared;
@@ -18,7 +19,7 @@ use crate::candidate::title;
 use crate::clock;
 use crate::control::Refusal;
 use crate::place::Place;
-use crate::schedule::{Outcome, Schedule, Series, WARM_UPS};
+use crate::schedule::{Outcome, Schedule, Series};
 use crate::session::{Session, fail};
 
 /// Sleep of rank 0 after a void round: after the first, and at most after several in a row.
