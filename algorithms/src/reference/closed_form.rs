@@ -9,18 +9,47 @@ use std::ops::Range;
 
 use super::mix;
 
+/// Bytes that share a hash, each of which has a byte of it.
+const BYTES_OF_HASH: usize = size_of::<u64>();
+
 /// Byte `i` that `rank` gives to be moved.
 #[inline]
 #[must_use]
 pub fn moved(rank: usize, slice: usize, i: usize) -> u8 {
-    (mix(((rank as u64) << 48) ^ ((slice as u64) << 36) ^ (i as u64 + 1)) >> 56) as u8
+    byte_of_hash(((rank as u64) << 48) ^ ((slice as u64) << 36), i)
 }
 
 /// The bytes of [`moved`] from `at` on.
 pub fn write_moved(rank: usize, slice: usize, at: usize, to: &mut [u8]) {
-    to.iter_mut()
-        .zip(at..)
-        .for_each(|(byte, i)| *byte = moved(rank, slice, i));
+    write_hashes(((rank as u64) << 48) ^ ((slice as u64) << 36), at, to, |byte| byte);
+}
+
+/// Byte `i` of the hashes that a seed gives.
+#[inline]
+fn byte_of_hash(seed: u64, i: usize) -> u8 {
+    hash(seed, i / BYTES_OF_HASH)[i % BYTES_OF_HASH]
+}
+
+/// The hash of number `number`.
+#[inline]
+fn hash(seed: u64, number: usize) -> [u8; BYTES_OF_HASH] {
+    mix(seed ^ (number as u64 + 1)).to_le_bytes()
+}
+
+/// Writes what bytes of hashes become, from byte `at` on.
+#[inline]
+fn write_hashes(seed: u64, at: usize, to: &mut [u8], becomes: impl Fn(u8) -> u8) {
+    let until_next = at.next_multiple_of(BYTES_OF_HASH) - at;
+    let (first, others) = to.split_at_mut(until_next.min(to.len()));
+    for (byte, i) in first.iter_mut().zip(at..) {
+        *byte = becomes(byte_of_hash(seed, i));
+    }
+    let numbers = (at + until_next) / BYTES_OF_HASH..;
+    for (bytes, number) in others.chunks_mut(BYTES_OF_HASH).zip(numbers) {
+        for (byte, of_hash) in bytes.iter_mut().zip(hash(seed, number)) {
+            *byte = becomes(of_hash);
+        }
+    }
 }
 
 /// Ranks that give a bit at one byte of a reduction.
@@ -97,39 +126,50 @@ pub fn twos_in_product(ranks: Range<usize>, slice: usize, i: usize) -> u32 {
 #[must_use]
 pub fn or_of_bits(ranks: Range<usize>, p_ranks: usize, slice: usize, i: usize) -> u8 {
     let groups = groups_of_bits(p_ranks);
-    let (group, first) = group_and_first_bit(groups, slice, i);
+    let seed = (slice as u64) << 36;
+    let (group, first) = if groups <= MOST_GROUPS_OF_A_BYTE {
+        group_and_first_bit(groups, byte_of_hash(seed, i))
+    } else {
+        group_and_first_bit_of_many(groups, seed, i)
+    };
     bits_of(&ranks, groups, group).rotate_left(first)
 }
 
-/// The bytes of [`or_of_bits`] from `at` on. What depends on the group alone is worked out once for each group.
+/// The bytes of [`or_of_bits`] from `at` on. What depends on a byte of a hash alone is worked out once.
 pub fn write_or_of_bits(ranks: &Range<usize>, p_ranks: usize, slice: usize, at: usize, to: &mut [u8]) {
     let groups = groups_of_bits(p_ranks);
-    let each = to.iter_mut().zip(at..);
-    if groups <= MOST_GROUPS_AT_HAND {
-        let mut bits = [0; MOST_GROUPS_AT_HAND];
-        for (group, bits) in bits[..groups].iter_mut().enumerate() {
-            *bits = bits_of(ranks, groups, group);
-        }
-        each.for_each(|(byte, i)| {
-            let (group, first) = group_and_first_bit(groups, slice, i);
-            *byte = bits[group].rotate_left(first);
-        });
+    if groups <= MOST_GROUPS_OF_A_BYTE {
+        let of_byte = |byte| {
+            let (group, first) = group_and_first_bit(groups, byte);
+            bits_of(ranks, groups, group).rotate_left(first)
+        };
+        let table: [u8; 256] = std::array::from_fn(|byte| of_byte(byte as u8));
+        write_hashes((slice as u64) << 36, at, to, |byte| table[usize::from(byte)]);
     } else {
-        each.for_each(|(byte, i)| *byte = or_of_bits(ranks.clone(), p_ranks, slice, i));
+        for (byte, i) in to.iter_mut().zip(at..) {
+            *byte = or_of_bits(ranks.clone(), p_ranks, slice, i);
+        }
     }
 }
 
-/// Groups whose bits are worked out before the bytes: as many as take less time than some tens of bytes.
-const MOST_GROUPS_AT_HAND: usize = 16;
+/// Groups that five bits tell apart, each about as often as the others.
+const MOST_GROUPS_OF_A_BYTE: usize = 16;
 
 fn groups_of_bits(p_ranks: usize) -> usize {
     p_ranks.div_ceil(RANKS_PER_BYTE).max(1)
 }
 
-/// The group that byte `i` belongs to, and the bit that its first member sets.
+/// The group that a byte with this byte of a hash belongs to, and the bit that its first member sets: the upper five bits as a fraction of the groups,
+/// and the lower three.
 #[inline]
-fn group_and_first_bit(groups: usize, slice: usize, i: usize) -> (usize, u32) {
-    let hash = mix(((slice as u64) << 36) ^ (i as u64 + 1));
+fn group_and_first_bit(groups: usize, of_hash: u8) -> (usize, u32) {
+    ((usize::from(of_hash >> 3) * groups) >> 5, u32::from(of_hash & 7))
+}
+
+/// The same of byte `i` where there are more groups than five bits tell apart: a hash for each byte.
+#[inline]
+fn group_and_first_bit_of_many(groups: usize, seed: u64, i: usize) -> (usize, u32) {
+    let hash = mix(seed ^ (i as u64 + 1));
     // The upper half as a fraction of the groups: this is asked for at every byte, where a division takes longer than the hash.
     let group = (((hash >> 32) * groups as u64) >> 32) as usize;
     (group, (hash & 7) as u32)

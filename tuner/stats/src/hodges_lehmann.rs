@@ -108,6 +108,11 @@ impl Interval {
         }
     }
 
+    /// Confidence that it achieves.
+    pub(crate) fn confidence(&self) -> f64 {
+        self.confidence
+    }
+
     /// The estimate for samples of these sizes.
     pub(crate) fn estimate(&self, left: &Sample, right: &Sample) -> RatioEstimate {
         let logarithms = |sample: &Sample| -> Vec<f64> {

@@ -12,12 +12,12 @@
 //! spreads), and one of the two that [`super::unpaired`] asks for. What both sides of a launch have in common, such as load, modes or
 //! drift, is free. A side that alone falls into two modes is beyond it.
 //!
-//! *Ratio and interval*: the estimate is that of the signed ranks, the median of the Walsh averages of the log ratios. The interval is
-//! what the intervals of both halves have in common, at three fifths and two fifths of the error (the steps of 2^-n want the larger
-//! share), widened to the estimate in the rare case that it lies outside. So an interval of 95 % begins above 1 exactly where one half finds
-//! p <= 1.5 % or the other p <= 1 %, one-sided; a violation is one at a level that is far smaller among many cells, and its interval
-//! lies above 1. With so few launches that the signed ranks cannot reach their share (below seven for 95 %) the other half has all of
-//! it: that depends on the number of launches alone.
+//! *Ratio and interval*: the estimate is that of the signed ranks, the median of the Walsh averages of the log ratios. So is the interval where the steps
+//! of 2^-n are a small part of its error, from nine launches on for 95 %: it then begins above 1 exactly where the signed ranks find
+//! p <= 2.5 %, one-sided. An interval needs no level that they cannot reach, so the other half would only cost error there. With fewer launches the interval is
+//! what those of both halves have in common, at three fifths and two fifths of the error (the steps want the larger
+//! share), widened to the estimate in the rare case that it lies outside; and where the signed ranks cannot reach their share (below seven for 95 %), the
+//! other half has all of it. Which of the three it is depends on the number of launches alone.
 //!
 //! *Sides of unequal length* are not paired: they get the test of unpaired sides, with the whole level.
 
@@ -27,6 +27,9 @@ use super::{signed_rank, unpaired};
 
 /// Share of an interval's error that the signed ranks get.
 const PAIRED_SHARE: f64 = 0.6;
+
+/// Steps of the signed ranks in an interval's error from which on it is theirs alone.
+const STEPS: f64 = 8.0;
 
 /// Confidences this close to each other are one.
 const ROUNDING: f64 = 1e-9;
@@ -71,12 +74,18 @@ pub(crate) fn estimate(
         unpaired::enclosing(ranks, left, right, confidence)
     };
     let error = 1.0 - confidence;
-    let Some(paired) = signed_rank::ratio(left, right, 1.0 - PAIRED_SHARE * error) else {
+    let is_alone = left.len() == right.len() && is_theirs_alone(left.len(), error);
+    let share = if is_alone { 1.0 } else { PAIRED_SHARE };
+    let Some(paired) = signed_rank::ratio(left, right, 1.0 - share * error) else {
         return independent(confidence);
     };
+    if is_alone {
+        return paired;
+    }
     let rest = independent(1.0 - (1.0 - PAIRED_SHARE) * error);
-    let reaches = |estimate: &RatioEstimate, share: f64| 1.0 - estimate.confidence <= share * error + ROUNDING;
-    let (low, high, confidence) = if reaches(&paired, PAIRED_SHARE) && reaches(&rest, 1.0 - PAIRED_SHARE) {
+    let (low, high, confidence) = if reaches(paired.confidence, PAIRED_SHARE * error)
+        && reaches(rest.confidence, (1.0 - PAIRED_SHARE) * error)
+    {
         let confidence = paired.confidence + rest.confidence - 1.0;
         (paired.low.max(rest.low), paired.high.min(rest.high), confidence)
     } else {
@@ -89,6 +98,31 @@ pub(crate) fn estimate(
         high: high.max(paired.ratio),
         confidence,
     }
+}
+
+/// The confidence that the interval of `n` launches reaches where `confidence` is asked for, which follows from their number alone.
+pub(crate) fn reached(n: usize, confidence: f64) -> f64 {
+    let error = 1.0 - confidence;
+    if is_theirs_alone(n, error) {
+        return signed_rank::reached(n, confidence);
+    }
+    let paired = signed_rank::reached(n, 1.0 - PAIRED_SHARE * error);
+    let independent = |confidence: f64| Interval::of_sizes(n, n, confidence).confidence();
+    let rest = independent(1.0 - (1.0 - PAIRED_SHARE) * error);
+    if reaches(paired, PAIRED_SHARE * error) && reaches(rest, (1.0 - PAIRED_SHARE) * error) {
+        paired + rest - 1.0
+    } else {
+        independent(confidence)
+    }
+}
+
+/// True if the interval of `n` launches with this error is that of the signed ranks.
+fn is_theirs_alone(n: usize, error: f64) -> bool {
+    STEPS * signed_rank::smallest_p(n) <= error / 2.0
+}
+
+fn reaches(confidence: f64, error: f64) -> bool {
+    1.0 - confidence <= error + ROUNDING
 }
 
 #[cfg(test)]
@@ -133,12 +167,27 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_begins_above_one_where_the_paired_half_rejects() {
+    fn the_interval_begins_above_one_where_the_signed_ranks_reject() {
         let (left, right) = noisy_day();
-        for factor in [1.0, 1.1, 1.15, 1.18, 1.19, 1.2, 1.21, 1.25] {
+        for step in 0..=300 {
+            // No ratio of the launches is as even, so that no average lies at 1.
+            let factor = 1.0 + 0.001 * f64::from(step) + 0.000_013;
             let bound = sample(&right.values().iter().map(|value| value * factor).collect::<Vec<_>>());
-            let rejected = signed_rank::p_left_greater(&left, &bound).unwrap() <= 0.015;
+            let rejected = signed_rank::p_left_greater(&left, &bound).unwrap() <= 0.025;
             assert_eq!(ratio(&left, &bound, 0.95).low > 1.0, rejected, "{factor}");
+        }
+    }
+
+    #[test]
+    fn the_confidence_that_is_reached_is_known_before() {
+        let value = |i: usize, of: usize| 1.0 + 0.01 * (i * of % 37) as f64;
+        for count in 2..25_usize {
+            let of = |of: usize| sample(&(0..count).map(|i| value(i, of)).collect::<Vec<_>>());
+            let (left, right) = (of(7), of(11));
+            for confidence in [0.9, 0.95, 0.975, 0.99] {
+                let estimate = ratio(&left, &right, confidence);
+                assert_relative_eq!(estimate.confidence, reached(count, confidence), epsilon = 1e-12);
+            }
         }
     }
 

@@ -125,6 +125,11 @@ pub fn estimate(left: &Sample, right: &Sample) -> Option<f64> {
     Some(below.midpoint(above).exp())
 }
 
+/// The confidence that the interval of `n` launches reaches where `confidence` is asked for.
+pub(crate) fn reached(n: usize, confidence: f64) -> f64 {
+    interval(n, ((1.0 - confidence) / 2.0).clamp(0.0, 0.5)).1
+}
+
 /// Left over right within the launches, as [`super::hodges_lehmann::ratio`] for samples that are not paired. `None` where
 /// the samples are not of one length. O(n^2) time.
 #[must_use]

@@ -74,6 +74,8 @@ pub(super) struct Job {
     late_seconds: f64,
     /// True once the plan's end was written.
     closing: bool,
+    /// Time at which its report was complete.
+    reported: Option<Instant>,
     /// True once the record is closed and nothing runs any more.
     stopped: bool,
     interrupt: &'static Flag,
@@ -153,6 +155,7 @@ impl Job {
             last_life: now,
             late_seconds,
             closing: false,
+            reported: None,
             stopped: false,
             interrupt,
             #[cfg(test)]

@@ -20,6 +20,7 @@ use super::command::CommandSpec;
 pub use super::failure::{JobFailure, Place, SessionError};
 use super::interrupt::{self, Flag};
 use super::job::{END, Job, Stop};
+use super::leaving::Leaving;
 use super::limits::Limits;
 use super::starts::Starts;
 use super::watch::Watch;
@@ -69,6 +70,7 @@ pub struct Session<'run> {
     judge: Option<(&'run Reference, Launch)>,
     broken: Option<&'run Broken>,
     survives: bool,
+    leaving: Option<&'run Leaving>,
     #[cfg(test)]
     pub(super) dies_after_lines: Option<usize>,
 }
@@ -95,6 +97,7 @@ impl<'run> Session<'run> {
             judge: None,
             broken: None,
             survives: false,
+            leaving: None,
             #[cfg(test)]
             dies_after_lines: None,
         }
@@ -139,6 +142,13 @@ impl<'run> Session<'run> {
     #[must_use]
     pub fn surviving(mut self) -> Session<'run> {
         self.survives = true;
+        self
+    }
+
+    /// Its job, once it has reported, may end while the next one that leaves the same way starts.
+    #[must_use]
+    pub fn leaving_by(mut self, leaving: &'run Leaving) -> Session<'run> {
+        self.leaving = Some(leaving);
         self
     }
 

@@ -24,6 +24,9 @@ const BEHAVIOUR: &str = "KILTER_STAND_IN";
 /// Interval of looks at files, which are followed as the worker does it: it has them alone to hear of the tuner.
 const LOOK: Duration = Duration::from_millis(1);
 
+/// Time for which `leaves-behind-the-next` is there beside the next job.
+const LATE: Duration = Duration::from_millis(200);
+
 /// A job whose worker behaves like this.
 pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
     let program = std::env::current_exe().unwrap().to_string_lossy().into_owned();
@@ -105,6 +108,16 @@ pub(super) fn waiting(directory: &Path) -> PathBuf {
     directory.join("waiting")
 }
 
+/// The plan of the job for which `leaves-behind-the-next` waits at its end.
+fn next_plan(directory: &Path) -> PathBuf {
+    directory.join("run1-next-1.plan.jsonl")
+}
+
+/// What `leaves-behind-the-next` leaves, some time later, when it ends.
+pub(super) fn left(directory: &Path) -> PathBuf {
+    directory.join("left")
+}
+
 struct Player {
     report: File,
     behaviour: Vec<String>,
@@ -154,6 +167,9 @@ impl Player {
                     self.tell(Event::Heartbeat);
                     std::thread::sleep(LOOK);
                 }
+            } else if self.plays(&["comes-next"]) && !left(&self.directory).exists() {
+                eprintln!("stand-in: the job before this one is still there");
+                std::process::exit(11);
             } else if self.plays(&["talks-nonsense", &b]) {
                 self.report.write_all(b"{\"v\":4,\"kind\":\"nonsense\"}\n").unwrap();
                 halt();
@@ -205,6 +221,12 @@ impl Player {
         }));
         if self.plays(&["lingers"]) {
             halt();
+        } else if self.plays(&["leaves-behind-the-next"]) {
+            while !next_plan(&self.directory).exists() {
+                std::thread::sleep(LOOK);
+            }
+            std::thread::sleep(LATE);
+            File::create(left(&self.directory)).unwrap();
         }
         std::process::exit(if self.plays(&["ends-badly"]) { 15 } else { 0 });
     }

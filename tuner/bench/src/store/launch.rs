@@ -153,14 +153,14 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// Closes the attempt.
-    pub fn close(&mut self, outcome: &str, elapsed: Duration) -> Result<(), StoreError> {
+    /// Closes the attempt, which took `elapsed` until so long `ago`.
+    pub fn close(&mut self, outcome: &str, elapsed: Duration, ago: Duration) -> Result<(), StoreError> {
         let seconds = elapsed.as_secs_f64().max(self.written.seconds);
         self.store
             .connection
             .change(
                 "UPDATE launches SET ended = ?2, outcome = ?3, seconds = ?4 WHERE id = ?1",
-                params![self.id, now(), outcome, seconds],
+                params![self.id, now() - ago.as_secs_f64(), outcome, seconds],
             )
             .map_err(self.store.context("close a launch"))?;
         Ok(())

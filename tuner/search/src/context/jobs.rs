@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use kilter_bench::allocation;
 use kilter_bench::budget::Budget;
 use kilter_bench::launch::command::TemplateError;
 use kilter_bench::launch::{
-    Bench, Broken, CommandSpec, CommandTemplate, JobSpec, Limits, Machine, Session, Watch, other_load,
+    Bench, Broken, CommandSpec, CommandTemplate, JobSpec, Leaving, Limits, Machine, Session, Watch, other_load,
 };
 use kilter_bench::programs::{PROGRESS_LIBRARY, Programs};
 use kilter_bench::progress::Progress;
@@ -49,6 +50,8 @@ pub struct Jobs<'a> {
     pub bench: Box<dyn Bench>,
     /// The jobs that are over.
     pub watch: Watch,
+    /// The job that is about to end.
+    pub leaving: Leaving,
     /// Items that end a job by themselves.
     broken: Broken,
     /// Results of the untouched library for random doubles, where the options ask for the same.
@@ -56,6 +59,11 @@ pub struct Jobs<'a> {
     /// Volumes at which a launch that compares bits combines data; empty where the options do not ask for it.
     compared: Vec<(u64, Vec<u64>)>,
     other_load_is_known: Cell<bool>,
+}
+
+/// True if two jobs at once may need what only one of them can have: the processors of an allocation, or a network's contexts.
+fn may_share(options: &Options) -> bool {
+    options.starts.is_some() || options.has_several_hosts() || allocation::current().is_some()
 }
 
 impl<'a> Jobs<'a> {
@@ -84,6 +92,7 @@ impl<'a> Jobs<'a> {
             template,
             bench: Box::new(Machine),
             watch: Watch::default(),
+            leaving: Leaving::of_jobs_that_share_nothing(!may_share(options)),
             broken: Broken::default(),
             reference: Reference::default(),
             compared,
@@ -154,6 +163,7 @@ impl<'a> Jobs<'a> {
         let session = Session::new(&self.run, &self.programs.worker, &self.directory, spec)
             .on(&*self.bench)
             .watched_by(&self.watch)
+            .leaving_by(&self.leaving)
             .heeding(&self.broken);
         Ok(if compares_bits {
             session.judged_by(&self.reference, reference::Launch::of(setup))

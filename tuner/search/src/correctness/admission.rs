@@ -111,6 +111,8 @@ pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::R
             directory: jobs.directory.clone(),
             usual_start_seconds: jobs.usual_start_seconds(),
         };
+        // What is counted there is time, too: that of a call that hangs.
+        jobs.leaving.see_off()?;
         let found = verify(&launching, jobs.site.options.ranks, &inquiry, &jobs.progress)?;
         for failure in &found.library_failures {
             jobs.progress.warn(&format!(

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::judge::{Bound, Conclusion, Intervals, Pair};
 use super::monotony::SizeTests;
-use super::{Rule, monotony};
+use super::{Rule, Test, monotony};
 use crate::sample::Sample;
 use crate::verdict::{Comparison, Outcome};
 
@@ -113,6 +113,16 @@ impl CellView<'_> {
             .min()
             .unwrap_or(0)
             .min(self.left.len())
+    }
+
+    /// Confidence that the ratios' intervals reach where `confidence` is asked for. It depends on the numbers of launches alone.
+    pub(super) fn reached_confidence(&self, confidence: f64, test: Test) -> f64 {
+        let launches = self.left.len();
+        if self.rights.iter().all(|(_, right)| right.len() == launches) {
+            test.reached_confidence(launches, confidence)
+        } else {
+            confidence
+        }
     }
 
     pub(super) fn tests(&self, rule: &Rule) -> SizeTests {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::hodges_lehmann::Interval;
 use crate::sample::Sample;
 use crate::{brunner_munzel, kolmogorov_smirnov, pairs, rank_sum, signed_rank, unpaired};
 
@@ -82,6 +83,19 @@ impl Test {
             Test::BrunnerMunzel => brunner_munzel::smallest_p(launches, launches),
             Test::SignedRank => signed_rank::smallest_p(launches),
             Test::Exact => 0.0,
+        }
+    }
+
+    /// The confidence that an interval of this many launches on each side reaches where `confidence` is asked for: the next one that their ranks have.
+    #[must_use]
+    pub fn reached_confidence(self, launches: usize, confidence: f64) -> f64 {
+        match self {
+            Test::Pairs => pairs::reached(launches, confidence),
+            Test::SignedRank => signed_rank::reached(launches, confidence),
+            Test::Unpaired | Test::RankSum | Test::BrunnerMunzel | Test::KolmogorovSmirnov => {
+                Interval::of_sizes(launches, launches, confidence).confidence()
+            }
+            Test::Exact => 1.0,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use kilter_protocol::plan::Block;
 
@@ -14,14 +15,32 @@ use crate::launch::watch::Ended;
 impl Job {
     /// Ends the job in order.
     pub(in crate::launch) fn wind_up(&mut self) -> Result<(), SessionError> {
+        self.let_end()?;
+        self.see_off()
+    }
+
+    /// Tells the job to end, and waits until its report is complete. Its processes take a moment longer.
+    pub(in crate::launch) fn let_end(&mut self) -> Result<(), SessionError> {
         self.ask(&[], true, true)?;
         match self.wait_until(&mut |_| (), |ledger| ledger.end.is_some()) {
-            Ok(()) | Err(Stop::EndedInOrder) => {}
-            Err(Stop::OutOfTime) if self.stopped => return Ok(()),
-            Err(Stop::OutOfTime) => {}
+            Ok(()) | Err(Stop::EndedInOrder | Stop::OutOfTime) => {}
             Err(Stop::Error(error)) => return Err(error),
         }
-        let in_time = self.process.wait(seconds(self.limits.finish_seconds));
+        if !self.stopped {
+            self.store_load()?;
+            self.reported = Some(self.clock.now());
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing is left of a job whose report is complete.
+    pub(in crate::launch) fn see_off(&mut self) -> Result<(), SessionError> {
+        if self.stopped {
+            return Ok(());
+        }
+        let since = self.reported.map_or(Duration::ZERO, |reported| self.clock.since(reported));
+        let left = seconds(self.limits.finish_seconds).saturating_sub(since);
+        let in_time = self.process.wait(left);
         let status = self.process.kill_all(KILL_GRACE)?;
         let outcome = match (in_time, status.success()) {
             (true, true) => "ended".to_owned(),
@@ -65,8 +84,16 @@ impl Job {
         if self.dies_after_lines == Some(0) {
             return Ok(());
         }
-        self.store_load()?;
-        self.ledger.record.close(outcome, self.clock.since(self.started))?;
+        let since = match self.reported {
+            // What runs since then is another job.
+            Some(reported) => self.clock.since(reported),
+            None => {
+                self.store_load()?;
+                Duration::ZERO
+            }
+        };
+        let elapsed = self.clock.since(self.started).saturating_sub(since);
+        self.ledger.record.close(outcome, elapsed, since)?;
         self.stopped = true;
         Ok(())
     }

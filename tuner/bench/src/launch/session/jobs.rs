@@ -4,6 +4,7 @@ use super::{JobSpec, Session};
 use crate::launch::failure::{JobFailure, SessionError};
 use crate::launch::interrupt;
 use crate::launch::job::Job;
+use crate::launch::leaving::Leaving;
 use crate::launch::recover;
 use crate::launch::watch::Ended;
 
@@ -54,6 +55,8 @@ impl Session<'_> {
                 self.interrupt,
             )?;
             self.job = Some(job);
+            // It is asked nothing before the last one is gone.
+            self.leaving.map_or(Ok(()), Leaving::see_off)?;
             #[cfg(test)]
             if let Some(job) = &mut self.job {
                 job.dies_after_lines = self.dies_after_lines;
@@ -67,9 +70,16 @@ impl Session<'_> {
     /// Ends the job in order, if there is one.
     pub(super) fn end_job(&mut self) -> Result<(), SessionError> {
         let Some(mut job) = self.job.take() else { return Ok(()) };
-        let ended = job.wind_up();
+        let leaving = self.leaving.filter(|leaving| leaving.is_allowed());
+        let ended = match leaving {
+            Some(_) => job.let_end(),
+            None => job.wind_up(),
+        };
         self.tell(&job);
-        drop(job);
+        let ended = match (ended, leaving) {
+            (Ok(()), Some(leaving)) => leaving.let_go(job),
+            (ended, _) => ended,
+        };
         ended.map_err(|error| self.failed(error))
     }
 

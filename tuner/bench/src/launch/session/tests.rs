@@ -4,6 +4,7 @@ mod answers;
 mod by_time;
 mod endings;
 mod failures;
+mod leaving;
 mod resumed;
 mod signals;
 

@@ -66,6 +66,24 @@ fn a_look_that_cannot_decide_spends_nothing() {
 }
 
 #[test]
+fn error_that_the_ranks_of_a_look_do_not_reach_is_left_to_the_next_ones() {
+    let mut design = Sequential::new(Rule::default(), 20);
+    let spent = |design: &Sequential| design.cells[0][0].bound_error;
+    design.look(&pairs(&[1.049], 5), false);
+    // 1.25 % are allowed. Five launches on each side have 2/252, and then 4/252.
+    approx::assert_relative_eq!(spent(&design), 2.0 / 252.0, max_relative = 1e-9);
+    design.look(&pairs(&[1.049], 10), false);
+    // 2.5 % less that: the signs of ten launches have 14/1024, and then 19/1024.
+    approx::assert_relative_eq!(spent(&design), 2.0 / 252.0 + 14.0 / 1024.0, max_relative = 1e-9);
+    design.look(&pairs(&[1.049], 15), false);
+    let before = spent(&design);
+    assert!(0.033 < before && before <= 0.0375, "{before}");
+    design.look(&pairs(&[1.049], 20), true);
+    assert!(before < spent(&design) && spent(&design) <= 0.05 + 1e-12, "{}", spent(&design));
+    assert_eq!(design.wanted().len(), 1, "it was open all the time");
+}
+
+#[test]
 fn decided_cells_stay_decided_and_in_the_family() {
     let mut design = Sequential::new(Rule::default(), 20);
     let ratios = [1.5, 1.049, 0.8];
