@@ -83,15 +83,14 @@ pub(crate) fn estimate(
         return paired;
     }
     let rest = independent(1.0 - (1.0 - PAIRED_SHARE) * error);
-    let (low, high, confidence) = if reaches(paired.confidence, PAIRED_SHARE * error)
-        && reaches(rest.confidence, (1.0 - PAIRED_SHARE) * error)
-    {
-        let confidence = paired.confidence + rest.confidence - 1.0;
-        (paired.low.max(rest.low), paired.high.min(rest.high), confidence)
-    } else {
-        let whole = independent(confidence);
-        (whole.low, whole.high, whole.confidence)
-    };
+    let (low, high, confidence) =
+        if reaches(paired.confidence, PAIRED_SHARE * error) && reaches(rest.confidence, (1.0 - PAIRED_SHARE) * error) {
+            let confidence = paired.confidence + rest.confidence - 1.0;
+            (paired.low.max(rest.low), paired.high.min(rest.high), confidence)
+        } else {
+            let whole = independent(confidence);
+            (whole.low, whole.high, whole.confidence)
+        };
     RatioEstimate {
         ratio: paired.ratio,
         low: low.min(paired.ratio),

@@ -156,7 +156,7 @@ fn the_report_of_a_mix_says_what_it_saves() {
 /// The budget leaves the proof few launches.
 #[test]
 fn where_the_proof_does_not_decide_the_partial_fix_and_its_reason_are_named_as_well() {
-    let run = tune(with_a_smaller_size_behind_it(1000.0), &format!("{SIZES} --budget 24"));
+    let run = tune(with_a_smaller_size_behind_it(1000.0), &format!("{SIZES} --budget 20"));
     let reason = unfixed(&run, SLOW);
     let slow = cell(&run, SLOW);
     assert_eq!(

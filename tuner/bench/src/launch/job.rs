@@ -14,10 +14,10 @@ use super::failure::SessionError;
 use super::files::{self, PlanFile, io_error};
 use super::follow::{Follower, Line};
 use super::interrupt::{self, Flag};
+use super::job_spec::JobSpec;
 use super::ledger::Ledger;
 use super::limits::Limits;
 use super::other_load::{self, Reading};
-use super::session::JobSpec;
 use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 

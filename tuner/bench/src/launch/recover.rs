@@ -64,7 +64,9 @@ fn take_over(run: &Run, launch: UnclosedLaunch) -> Result<(), SessionError> {
             }
         }
     }
-    ledger.record.close("tuner was killed", Duration::ZERO, Duration::ZERO)?;
+    ledger
+        .record
+        .close("tuner was killed", Duration::ZERO, Duration::ZERO)?;
     Ok(())
 }
 

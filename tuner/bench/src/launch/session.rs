@@ -10,18 +10,16 @@ mod broken;
 mod jobs;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use kilter_protocol::plan::{Block, Header, Repetitions};
+use kilter_protocol::plan::{Block, Repetitions};
 use kilter_protocol::report::{End, Start};
 
 use super::bench::{Bench, Machine};
-use super::command::CommandSpec;
 pub use super::failure::{JobFailure, Place, SessionError};
 use super::interrupt::{self, Flag};
 use super::job::{END, Job, Stop};
+use super::job_spec::JobSpec;
 use super::leaving::Leaving;
-use super::limits::Limits;
 use super::starts::Starts;
 use super::watch::Watch;
 use crate::reference::{Launch, Reference};
@@ -32,21 +30,6 @@ pub use broken::Broken;
 
 /// Number of times that a question is put to a worker that ends in order without answering.
 const MAX_TRIES: usize = 3;
-
-/// Description of a job.
-#[derive(Debug, Clone)]
-pub struct JobSpec {
-    /// Key of the job. The same key with the same block ids is answered from the store.
-    pub key: String,
-    /// The launcher with its arguments, up to the worker.
-    pub command: CommandSpec,
-    /// First line of the plan.
-    pub header: Header,
-    /// Limits of waiting.
-    pub limits: Limits,
-    /// Time at which the job must end in order, whatever was asked. Answers until then are kept.
-    pub ends_by: Option<Instant>,
-}
 
 /// Questions to one job. Dropping it ends the job.
 #[derive(Debug)]

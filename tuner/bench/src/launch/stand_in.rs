@@ -15,8 +15,8 @@ use kilter_protocol::report::{End, Event, ReportLine, Start};
 use nix::fcntl::OFlag;
 
 use super::command::CommandSpec;
+use super::job_spec::JobSpec;
 use super::limits::Limits;
-use super::session::JobSpec;
 
 /// Variable with the stand-in's behaviour: words separated by spaces, the first one of those in [`Player::plays`].
 const BEHAVIOUR: &str = "KILTER_STAND_IN";

@@ -168,11 +168,12 @@ impl Work<'_, '_> {
     /// Makes launches of the left sides alone, until there are as many as the search for slowdowns looks at.
     fn complete(&mut self) -> anyhow::Result<()> {
         let left = self.with_left(BTreeSet::new());
-        let price = self.launch_price(&left);
+        let mut price = self.launch_price(&left);
         while self.verification.launches < self.most_launches
             && (self.verification.launches == 0 || self.left_seconds() > price)
         {
-            self.launch(&left)?;
+            // The next one takes as long as the last one, if not as was expected.
+            price = price.max(self.launch(&left)?);
         }
         if self.verification.launches < self.most_launches {
             self.jobs.progress.warn(&format!(
@@ -198,8 +199,10 @@ impl Work<'_, '_> {
             ),
             (launches * subjects.len()) as u64,
         );
+        let mut took_seconds = 0.0;
         for number in 0..launches {
-            if number > 0 && jobs.budget.exhausted() {
+            // The next one takes as long as the last one.
+            if number > 0 && jobs.budget.left_seconds() <= took_seconds {
                 jobs.progress.warn(&format!(
                     "the budget ended after {number} of the {launches} launches that verify the deployed files; cells that are still open \
                      are reported as undecided; raise --budget"
@@ -211,7 +214,7 @@ impl Work<'_, '_> {
                 self.verification.launches += 1;
                 self.launch_untouched(number)?;
             } else {
-                self.launch(&subjects)?;
+                took_seconds = self.launch(&subjects)?;
             }
         }
         self.cells.retain_timed(&self.timed);

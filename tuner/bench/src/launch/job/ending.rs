@@ -38,7 +38,9 @@ impl Job {
         if self.stopped {
             return Ok(());
         }
-        let since = self.reported.map_or(Duration::ZERO, |reported| self.clock.since(reported));
+        let since = self
+            .reported
+            .map_or(Duration::ZERO, |reported| self.clock.since(reported));
         let left = seconds(self.limits.finish_seconds).saturating_sub(since);
         let in_time = self.process.wait(left);
         let status = self.process.kill_all(KILL_GRACE)?;

@@ -79,7 +79,11 @@ fn error_that_the_ranks_of_a_look_do_not_reach_is_left_to_the_next_ones() {
     let before = spent(&design);
     assert!(0.033 < before && before <= 0.0375, "{before}");
     design.look(&pairs(&[1.049], 20), true);
-    assert!(before < spent(&design) && spent(&design) <= 0.05 + 1e-12, "{}", spent(&design));
+    assert!(
+        before < spent(&design) && spent(&design) <= 0.05 + 1e-12,
+        "{}",
+        spent(&design)
+    );
     assert_eq!(design.wanted().len(), 1, "it was open all the time");
 }
 

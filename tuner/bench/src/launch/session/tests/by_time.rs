@@ -1,7 +1,7 @@
 //! Jobs that have to end before everything is answered. Where time runs out, it is that of a scripted clock.
 
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kilter_protocol::plan::{Header, Item};
 

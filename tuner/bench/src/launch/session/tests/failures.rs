@@ -1,5 +1,6 @@
 //! Jobs that hang, crash, never start or talk nonsense.
 
+use super::super::super::limits::Limits;
 use super::*;
 
 #[test]

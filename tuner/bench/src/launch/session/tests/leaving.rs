@@ -19,7 +19,10 @@ fn the_next_job_starts_beside_one_that_leaves_and_is_asked_when_it_is_gone() {
     assert!(left(site.directory.path()).exists());
     second.finish().unwrap();
     drop(leaving);
-    assert_eq!(site.sql::<String>("SELECT outcome FROM launches ORDER BY id"), ["ended", "ended"]);
+    assert_eq!(
+        site.sql::<String>("SELECT outcome FROM launches ORDER BY id"),
+        ["ended", "ended"]
+    );
     site.nobody_is_left();
     let gaps = site.sql::<f64>(
         "SELECT two.started - one.ended FROM launches one, launches two WHERE one.id < two.id AND two.started >= one.ended",
@@ -36,7 +39,10 @@ fn jobs_that_may_need_the_same_end_before_the_next_one_starts() {
     session.measure(&block("b1")).unwrap();
     session.finish().unwrap();
     site.nobody_is_left();
-    assert_eq!(site.sql::<String>("SELECT outcome FROM launches"), ["ended, then exit status: 15"]);
+    assert_eq!(
+        site.sql::<String>("SELECT outcome FROM launches"),
+        ["ended, then exit status: 15"]
+    );
 }
 
 #[test]
