@@ -64,9 +64,7 @@ fn take_over(run: &Run, launch: UnclosedLaunch) -> Result<(), SessionError> {
             }
         }
     }
-    ledger
-        .record
-        .close("tuner was killed", Duration::ZERO, Duration::ZERO)?;
+    ledger.record.close("tuner was killed", Duration::ZERO)?;
     Ok(())
 }
 

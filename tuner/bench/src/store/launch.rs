@@ -153,8 +153,13 @@ impl LaunchRecord {
         Ok(())
     }
 
-    /// Closes the attempt, which took `elapsed` until so long `ago`.
-    pub fn close(&mut self, outcome: &str, elapsed: Duration, ago: Duration) -> Result<(), StoreError> {
+    /// Closes the attempt, which took `elapsed` until now.
+    pub fn close(&mut self, outcome: &str, elapsed: Duration) -> Result<(), StoreError> {
+        self.close_late(outcome, elapsed, Duration::ZERO)
+    }
+
+    /// Closes an attempt that took `elapsed` and was over so long `ago`.
+    pub fn close_late(&mut self, outcome: &str, elapsed: Duration, ago: Duration) -> Result<(), StoreError> {
         let seconds = elapsed.as_secs_f64().max(self.written.seconds);
         self.store
             .connection

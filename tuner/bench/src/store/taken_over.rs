@@ -118,7 +118,7 @@ mod tests {
             .record(&end, &[], true, Position::default(), Duration::from_secs(2))
             .unwrap();
         record.ran_beside(other_cores).unwrap();
-        record.close("ended", Duration::from_secs(3), Duration::ZERO).unwrap();
+        record.close("ended", Duration::from_secs(3)).unwrap();
     }
 
     #[test]

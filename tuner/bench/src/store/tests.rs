@@ -160,7 +160,7 @@ fn durations_are_summed_over_attempts_and_never_shrink() {
             .record(&Event::Heartbeat, &[], true, position, seconds(5.0))
             .unwrap();
         assert_eq!(run.measuring_seconds().unwrap(), 4.0 * f64::from(attempt));
-        record.close("ended", seconds(1.0), Duration::ZERO).unwrap();
+        record.close("ended", seconds(1.0)).unwrap();
         assert_eq!(run.measuring_seconds().unwrap(), 4.0 * f64::from(attempt));
     }
 }

@@ -95,7 +95,7 @@ impl Job {
             }
         };
         let elapsed = self.clock.since(self.started).saturating_sub(since);
-        self.ledger.record.close(outcome, elapsed, since)?;
+        self.ledger.record.close_late(outcome, elapsed, since)?;
         self.stopped = true;
         Ok(())
     }
