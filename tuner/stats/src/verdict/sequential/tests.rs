@@ -73,8 +73,13 @@ fn error_that_the_ranks_of_a_look_do_not_reach_is_left_to_the_next_ones() {
     // 1.25 % are allowed. Five launches on each side have 2/252, and then 4/252.
     approx::assert_relative_eq!(spent(&design), 2.0 / 252.0, max_relative = 1e-9);
     design.look(&pairs(&[1.049], 10), false);
-    // 2.5 % less that: the signs of ten launches have 14/1024, and then 19/1024.
-    approx::assert_relative_eq!(spent(&design), 2.0 / 252.0 + 14.0 / 1024.0, max_relative = 1e-9);
+    // 2.5 % less that, of which the signs of ten launches get nine tenths: they have 14/1024, and then 19/1024. Rank sums have many levels.
+    let left = 0.025 - 2.0 / 252.0;
+    let of_rank_sums = spent(&design) - 2.0 / 252.0 - 14.0 / 1024.0;
+    assert!(
+        0.08 * left < of_rank_sums && of_rank_sums <= 0.1 * left,
+        "{of_rank_sums}"
+    );
     design.look(&pairs(&[1.049], 15), false);
     let before = spent(&design);
     assert!(0.033 < before && before <= 0.0375, "{before}");
