@@ -15,7 +15,7 @@ use kilter_algorithms::Collective;
 use kilter_protocol::expression::{Side, lcm};
 use kilter_protocol::task::Task;
 
-pub use blocks::{blocks, blocks_coarse_first, derived_seed, joined, joined_in};
+pub use blocks::{blocks, blocks_coarse_first, derived_seed, joined};
 pub use cell::{PlannedCell, monotony_cell, split_cell, target_name};
 pub use subject::Subject;
 

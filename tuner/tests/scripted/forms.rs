@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::launch::scripted::Noise;
-use kilter_model::plan;
 use kilter_protocol::expression::Form;
 
 use super::*;
@@ -113,7 +112,7 @@ fn sizes_that_are_compared_are_interleaved_where_they_take_about_as_long() {
             format!("SELECT block FROM blocks_view WHERE key {keys} LIKE '%/screen/%' AND block NOT LIKE 'reference%'");
         let mut statement = database.prepare(&sql).unwrap();
         let ids = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        let in_one = |id: rusqlite::Result<String>| plan::joined_in(&id.unwrap()).map(str::to_owned).collect();
+        let in_one = |id: rusqlite::Result<String>| id.unwrap().split(" and ").map(str::to_owned).collect();
         ids.map(in_one).collect()
     };
     let each = |ids: &[&[&str]]| -> BTreeSet<BTreeSet<String>> {

@@ -8,11 +8,11 @@ use kilter_model::change::{Cell, id};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Bar, Gone, Half, Ledger};
-use kilter_model::plan::{self, Plan, Subject};
+use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
-use kilter_search::verification::{APART, JudgedCell, OF_SPLITS, UNTOUCHED, Verification};
+use kilter_search::verification::{JudgedCell, OfTheUntouchedLibrary, Verification};
 
 /// Takes back a selection whose rule the library does not follow; in the next round the cell may be fixed in another way.
 pub(super) fn take_back_idle(
@@ -97,16 +97,12 @@ pub(super) fn take_back_broken(
     let Some(failure) = JobFailure::behind(error) else {
         return false;
     };
-    let place = failure.place();
-    let Some(block) = place.block.as_ref().filter(|_| !place.key.ends_with(UNTOUCHED)) else {
+    if error.downcast_ref::<OfTheUntouchedLibrary>().is_some() {
         return false;
-    };
-    let block = block.split_once(APART).map_or(block.as_str(), |(block, _)| block);
+    }
+    let calls = &failure.place().calls;
     let all = plan.subjects();
-    let is_in_block = |subject: &&Subject| {
-        let id = subject.block_id();
-        plan::joined_in(block).any(|one| one.strip_suffix(OF_SPLITS).unwrap_or(one) == id)
-    };
+    let is_in_block = |subject: &&Subject| calls.contains(&(subject.task, subject.bytes));
     let subjects: Vec<&Subject> = all.iter().filter(is_in_block).collect();
     if subjects.is_empty() {
         return false;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use kilter_protocol::fault::FaultKind;
+use kilter_protocol::plan::Block;
+use kilter_protocol::task::Task;
 use serde::{Deserialize, Serialize};
 
 use super::bad_line::BadLine;
@@ -107,6 +109,9 @@ pub struct Place {
     pub key: String,
     /// The block under way.
     pub block: Option<String>,
+    /// Tasks and volumes in bytes of its items, each once.
+    #[serde(default)]
+    pub calls: Vec<(Task, u64)>,
     /// The item entered last that has given no samples.
     pub item: Option<String>,
     /// Items of the block that were entered and have neither samples nor failed, in the order of entry.
@@ -115,6 +120,16 @@ pub struct Place {
     pub log: PathBuf,
     /// Last lines of that file.
     pub log_tail: String,
+}
+
+impl Place {
+    /// Names the block.
+    pub(super) fn in_block(&mut self, block: &Block) {
+        self.block = Some(block.id.clone());
+        self.calls = block.items.iter().map(|item| (item.task, item.bytes)).collect();
+        self.calls.sort_unstable();
+        self.calls.dedup();
+    }
 }
 
 impl fmt::Display for Place {

@@ -128,6 +128,12 @@ impl Ledger {
             .map(|(block, entered)| (block.as_str(), entered.as_slice()))
     }
 
+    /// The block of this id.
+    pub(super) fn asked(&self, id: &str) -> Option<&Block> {
+        let mut blocks = self.asked.iter().map(|asked| &asked.block);
+        blocks.find(|block| block.id == id)
+    }
+
     /// The measured block to blame if the job fails now: the current one, else the next one.
     pub(super) fn blamed(&self) -> Option<&Block> {
         let under_way = self.under_way().map(|(id, _)| id);

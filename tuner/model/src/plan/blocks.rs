@@ -82,11 +82,6 @@ pub fn joined(blocks: Vec<Block>, groups: &[Vec<String>]) -> Vec<Block> {
     all
 }
 
-/// Ids of the blocks that are one in the block of this id; of one that is none of several, its own.
-pub fn joined_in(id: &str) -> impl Iterator<Item = &str> {
-    id.split(AND)
-}
-
 /// Sizes between two neighbours of the coarse grid, and one.
 const COARSE_STEP: usize = 4;
 
@@ -145,13 +140,12 @@ mod tests {
         let one = joined(apart.clone(), &[group]);
         assert_eq!(one.len(), 3);
         let joint = one.iter().find(|block| block.items.len() == 2).unwrap();
-        let mut ids: Vec<&str> = joined_in(&joint.id).collect();
+        let mut ids: Vec<&str> = joint.id.split(AND).collect();
         assert_eq!(at(&one, &joint.id), at(&apart, ids[0]).map(|at| at.min(one.len() - 1)));
         ids.sort_unstable();
         assert_eq!(ids, ["bcast@1", "bcast@8"]);
         assert_eq!((joint.repetitions.min, joint.repetitions.max), (20, 20));
         assert_eq!(joint.repetitions.seconds, 0.2);
-        assert_eq!(joined_in("bcast@2").collect::<Vec<_>>(), ["bcast@2"]);
         assert_eq!(joined(apart.clone(), &[]), apart);
     }
 

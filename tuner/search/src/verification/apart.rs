@@ -18,7 +18,7 @@ use crate::context::{Facts, Jobs};
 use crate::repetition::{Purpose, repetitions_apart, repetitions_of};
 
 /// Begin of the words of a pattern in the ids of blocks.
-pub const APART: &str = " when ";
+const APART: &str = " when ";
 
 /// A number of a subject in each launch that has it.
 type ByLaunch = BTreeMap<Subject, BTreeMap<usize, f64>>;

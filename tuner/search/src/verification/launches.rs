@@ -182,11 +182,32 @@ pub(super) struct Launched {
     pub(super) seconds: f64,
 }
 
+/// Context of an error: no change was in force.
+#[derive(Debug, thiserror::Error)]
+#[error("the untouched library failed")]
+pub struct OfTheUntouchedLibrary;
+
 /// Runs one launch.
 ///
 /// # Errors
 /// It failed, or a setting did not take effect.
 pub(super) fn launch(
+    jobs: &Jobs<'_>,
+    name: &str,
+    setup: &Setup,
+    blocks: Vec<Block>,
+    verification: &mut Verification,
+    noise: Option<&mut Vec<f64>>,
+) -> anyhow::Result<Launched> {
+    let launched = carry_out(jobs, name, setup, blocks, verification, noise);
+    if *setup == Setup::default() {
+        launched.context(OfTheUntouchedLibrary)
+    } else {
+        launched
+    }
+}
+
+fn carry_out(
     jobs: &Jobs<'_>,
     name: &str,
     setup: &Setup,

@@ -41,16 +41,17 @@ use crate::repetition::FEWEST;
 use admission::Waiting;
 pub use allowance::Allowance;
 use allowance::Limit;
-pub use apart::{APART, OwnSeconds, TimedApart, measure_apart, verify_apart};
+pub use apart::{OwnSeconds, TimedApart, measure_apart, verify_apart};
 use cells::Cells;
 use first_pass::{FirstPass, first_pass};
 pub use found::{JudgedCell, Medians, Verification};
 pub use in_turn::{InTurn, measure_in_turn};
+pub use launches::OfTheUntouchedLibrary;
 use launches::{Timed, launch};
 use screened::Screening;
 pub use shown::show;
 use side_by_side::Beside;
-pub use side_by_side::{Reached, UNTOUCHED, prove};
+pub use side_by_side::{Reached, prove};
 
 use crate::context::{Facts, Jobs};
 
@@ -230,7 +231,7 @@ impl<'a, 'b> Work<'a, 'b> {
 }
 
 /// Suffix of the ids of blocks of splits.
-pub const OF_SPLITS: &str = " in parts";
+const OF_SPLITS: &str = " in parts";
 
 /// Reports subjects that were neither timed nor failed: their launches had to end before.
 fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {

@@ -20,7 +20,7 @@ use crate::context::{Facts, Jobs};
 pub(super) const PROOF_LAUNCHES: usize = 10;
 
 /// Suffix of the keys of the untouched library's jobs.
-pub const UNTOUCHED: &str = "/untouched";
+pub(super) const UNTOUCHED: &str = "/untouched";
 
 /// The untouched library beside the deployment.
 #[derive(Debug, Default)]

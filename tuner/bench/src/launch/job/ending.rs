@@ -107,14 +107,18 @@ impl Job {
             log: self.paths.log.clone(),
             ..Place::default()
         });
+        let blamed = self.ledger.blamed().cloned();
         if let Some((block, entered)) = self.ledger.under_way() {
-            place.block = Some(block.to_owned());
             place.item = entered.last().cloned();
             place.unfinished = entered.to_vec();
+            match self.ledger.asked(block) {
+                Some(block) => place.in_block(block),
+                None => place.block = Some(block.to_owned()),
+            }
+        } else if let Some(block) = &blamed {
+            // Between two blocks, the next one is named.
+            place.in_block(block);
         }
-        let blamed = self.ledger.blamed().cloned();
-        // Between two blocks, the next one is named.
-        place.block = place.block.or_else(|| blamed.as_ref().map(|block| block.id.clone()));
         let started = self.ledger.start.is_some();
         let status = match self.stop(how.outcome(started)) {
             Ok(status) => status,
@@ -171,13 +175,15 @@ impl Job {
 
     /// The failure of a worker that ends in order again and again without answering.
     pub(in crate::launch) fn unanswered(&self) -> JobFailure {
-        let place = Place {
+        let mut place = Place {
             key: self.ledger.record.key().to_owned(),
-            block: self.ledger.blamed().map(|block| block.id.clone()),
             log: self.paths.log.clone(),
             log_tail: files::tail(&self.paths.log),
             ..Place::default()
         };
+        if let Some(block) = self.ledger.blamed() {
+            place.in_block(block);
+        }
         JobFailure::Crashed {
             status: "in order, but without an answer".to_owned(),
             place: Box::new(place),
