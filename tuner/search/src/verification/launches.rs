@@ -199,7 +199,7 @@ pub(super) fn launch(
     verification: &mut Verification,
     noise: Option<&mut Vec<f64>>,
 ) -> anyhow::Result<Launched> {
-    let launched = carry_out(jobs, name, setup, blocks, verification, noise);
+    let launched = carry_out(jobs, (name, setup), blocks, verification, noise);
     if *setup == Setup::default() {
         launched.context(OfTheUntouchedLibrary)
     } else {
@@ -209,8 +209,7 @@ pub(super) fn launch(
 
 fn carry_out(
     jobs: &Jobs<'_>,
-    name: &str,
-    setup: &Setup,
+    (name, setup): (&str, &Setup),
     blocks: Vec<Block>,
     verification: &mut Verification,
     noise: Option<&mut Vec<f64>>,
