@@ -42,9 +42,6 @@ pub const SLOT_BYTES: usize = 32 * 1024;
 /// Bytes between what different ranks write: two cache lines, since processors fetch them in pairs.
 const LINE_BYTES: usize = 128;
 
-/// Number of looks at a flag before the surroundings get a turn.
-const SPINS: u32 = 64;
-
 /// The tunable of rows over shared memory.
 pub(crate) const SEGMENT_BYTES: Parameter = Parameter {
     name: "segment_bytes",
@@ -281,7 +278,7 @@ impl<'t, T: Transport> Steps<'t, T> {
 
     fn look(&mut self, rank: usize, epoch: u64) -> Result<u64, TransportError> {
         loop {
-            for _ in 0..SPINS {
+            for _ in 0..self.transport.looks() {
                 let seen = self.memory.flag(rank).load(Ordering::Acquire);
                 if seen >= epoch {
                     return Ok(seen);

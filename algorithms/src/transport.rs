@@ -87,6 +87,11 @@ pub trait Transport {
         drop(memory);
     }
 
+    /// Number of looks at a flag in shared memory before [`Transport::relax`] is called.
+    fn looks(&self) -> u32 {
+        64
+    }
+
     /// Called again and again while this rank waits for `rank` in shared memory: lets others have the processor and the layer
     /// below go on with what it has to do.
     ///

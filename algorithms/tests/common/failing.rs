@@ -114,6 +114,10 @@ impl<'a> Transport for Failing<'_, 'a> {
         self.inner.give_shared(memory);
     }
 
+    fn looks(&self) -> u32 {
+        self.inner.looks()
+    }
+
     // The number of unsuccessful polls is random, so polls are not counted.
     fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
         self.inner.relax(rank)

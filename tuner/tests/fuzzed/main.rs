@@ -1,8 +1,8 @@
 //! Damaged input from outside: configuration, manifests, profiles, reports, databases, counts and traces of programs. Each reader gives an answer or an error,
 //! in finite time, and never panics; an accepted input can be used.
 //!
-//! Every kind of input is damaged for [`SECONDS`], or for as long as `KILTER_FUZZ_SECONDS` says (`scripts/fuzz` runs for minutes). The first case of a
-//! kind is the same in every run; `KILTER_FUZZ_SEED` chooses others.
+//! Every kind of input is damaged in as many ways as its test says, the same in every run, or in others for as long as `KILTER_FUZZ_SECONDS` says
+//! (`scripts/fuzz` runs for minutes); `KILTER_FUZZ_SEED` chooses others.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -31,8 +31,8 @@ use kilter_report::query::{Filter, Form, What, write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Seconds for each kind of input by default.
-const SECONDS: f64 = 1.5;
+/// Inputs that are drawn together.
+const ROUND: u32 = 64;
 
 /// No reader takes longer for inputs of this size.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -123,16 +123,16 @@ fn damaged(bytes: &[u8], all: &[Damage]) -> Vec<u8> {
     bytes
 }
 
-/// Damages the samples in all ways for the time that is given, and hands each to `read`.
-fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
+/// Damages the samples so many times, or for the time that is given, and hands each to `read`.
+fn fuzz(times: u64, samples: &[Vec<u8>], read: impl Fn(&[u8])) {
     assert!(!samples.is_empty());
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
-    let limit = Duration::from_secs_f64(number("KILTER_FUZZ_SECONDS").unwrap_or(SECONDS));
+    let limit = number("KILTER_FUZZ_SECONDS").map(Duration::from_secs_f64);
     let seed = number("KILTER_FUZZ_SEED").unwrap_or(1.0).to_bits().to_le_bytes();
     let mut of_round = [0; 32];
     of_round[..8].copy_from_slice(&seed);
     let config = Config {
-        cases: 64,
+        cases: ROUND,
         failure_persistence: None,
         ..Config::default()
     };
@@ -142,7 +142,8 @@ fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
     watch(under_way.clone(), ends);
     let begun = Instant::now();
     let mut rounds = 0_u64;
-    while begun.elapsed() < limit {
+    let goes_on = |rounds: u64| limit.map_or(rounds * u64::from(ROUND) < times, |limit| begun.elapsed() < limit);
+    while goes_on(rounds) {
         of_round[8..16].copy_from_slice(&rounds.to_le_bytes());
         let mut runner = TestRunner::new_with_rng(config.clone(), TestRng::from_seed(RngAlgorithm::ChaCha, &of_round));
         let outcome = runner.run(&strategy, |(sample, all)| {
@@ -159,7 +160,11 @@ fn fuzz(samples: &[Vec<u8>], read: impl Fn(&[u8])) {
         }
         rounds += 1;
     }
-    println!("{} inputs in {:.1} s", rounds * 64, begun.elapsed().as_secs_f64());
+    println!(
+        "{} inputs in {:.1} s",
+        rounds * u64::from(ROUND),
+        begun.elapsed().as_secs_f64()
+    );
 }
 
 /// Begin of a reading, and the input that is read.
@@ -185,9 +190,9 @@ fn watch(under_way: UnderWay, ends: Receiver<()>) {
 }
 
 /// The same for what is text.
-fn fuzz_text(samples: &[String], read: impl Fn(&str)) {
+fn fuzz_text(times: u64, samples: &[String], read: impl Fn(&str)) {
     let samples: Vec<Vec<u8>> = samples.iter().map(|text| text.clone().into_bytes()).collect();
-    fuzz(&samples, |bytes| read(&String::from_utf8_lossy(bytes)));
+    fuzz(times, &samples, |bytes| read(&String::from_utf8_lossy(bytes)));
 }
 
 /// The files of a directory of `configs`.
@@ -232,7 +237,7 @@ fn samples_are_accepted() {
 #[test]
 fn guidelines() {
     let place = |ranks| Place::on_one_node(ranks);
-    fuzz_text(&configs("guidelines"), |text| {
+    fuzz_text(7_168, &configs("guidelines"), |text| {
         if let Ok(guideline) = Guideline::parse(text, "fuzzed.toml") {
             for ranks in [1, 2, 7] {
                 let _ = Plan::new(
@@ -248,7 +253,7 @@ fn guidelines() {
 
 #[test]
 fn descriptions_of_libraries() {
-    fuzz_text(&configs("libraries"), |text| {
+    fuzz_text(1_600, &configs("libraries"), |text| {
         if let Ok(library) = Library::parse(text, "fuzzed.toml") {
             for collective in Collective::ALL {
                 if let Some(row) = library.algorithms_of(*collective) {
@@ -263,16 +268,16 @@ fn descriptions_of_libraries() {
 
 #[test]
 fn targets_platforms_launchers_and_mixes() {
-    fuzz_text(&configs("targets"), |text| {
+    fuzz_text(8_256, &configs("targets"), |text| {
         let _ = Target::parse(text, "fuzzed.toml");
     });
-    fuzz_text(&configs("platforms"), |text| {
+    fuzz_text(7_104, &configs("platforms"), |text| {
         let _ = Platform::parse(text, "fuzzed.toml");
     });
-    fuzz_text(&configs("launchers"), |text| {
+    fuzz_text(7_296, &configs("launchers"), |text| {
         let _ = BatchLauncher::parse(text, "fuzzed.toml");
     });
-    fuzz_text(&configs("mixes"), |text| {
+    fuzz_text(6_656, &configs("mixes"), |text| {
         let _ = Mix::parse(text, "fuzzed.toml");
     });
 }
@@ -281,7 +286,7 @@ fn targets_platforms_launchers_and_mixes() {
 #[test]
 fn advice() {
     let rules = kilter_advise::rules::load_embedded().unwrap();
-    fuzz_text(&configs("advice"), |text| {
+    fuzz_text(2_560, &configs("advice"), |text| {
         let _ = kilter_advise::rules::parse(text, "fuzzed.toml");
     });
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("advise/samples");
@@ -289,7 +294,7 @@ fn advice() {
         .unwrap()
         .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
         .collect();
-    fuzz_text(&samples, |text| {
+    fuzz_text(1_792, &samples, |text| {
         if let Ok(listings) = kilter_advise::formats::read(text, "fuzzed.log") {
             let judged = kilter_advise::judge(&rules, &kilter_advise::formats::joined(listings));
             let _ = kilter_advise::render::text(&judged);
@@ -314,7 +319,7 @@ fn manifest() -> String {
 /// Whatever is accepted names nothing outside of its directory.
 #[test]
 fn manifests() {
-    fuzz_text(&[manifest()], |text| {
+    fuzz_text(9_472, &[manifest()], |text| {
         if let Ok(manifest) = Manifest::parse(text) {
             for file in &manifest.files {
                 let mut parts = Path::new(&file.name).components();
@@ -349,7 +354,7 @@ fn profiles() {
         ],
     });
     let today = serde_json::to_string_pretty(&today).unwrap();
-    fuzz_text(&[text, today], |text| {
+    fuzz_text(8_576, &[text, today], |text| {
         if let Ok(profile) = kilter_profile::Profile::parse_trusting(text, "fuzzed.json") {
             for rule in &profile.rules {
                 assert!(!rule.communicators.sizes().is_empty(), "{text}");
@@ -403,7 +408,7 @@ fn databases() {
         .unwrap();
     let whole = std::fs::read(&path).unwrap();
     let fuzzed = directory.path().join("fuzzed.db");
-    fuzz(&[whole], |bytes| {
+    fuzz(1_088, &[whole], |bytes| {
         for beside in ["-wal", "-shm", "-journal"] {
             let _ = std::fs::remove_file(directory.path().join(format!("fuzzed.db{beside}")));
         }

@@ -4,7 +4,7 @@
 //! visible.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::io::{BufRead as _, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use kilter_protocol::json_line::JsonLine as _;
@@ -62,19 +62,19 @@ impl Follower {
             .map_err(io_error("read", &self.path))?;
         let mut lines = Vec::new();
         let mut rest = bytes.as_slice();
-        while let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
-            let event = match parse(&rest[..length]) {
+        while let Some((line, behind)) = first_line(rest) {
+            let event = match parse(line) {
                 Ok(event) => event,
                 Err(mistake) if lines.is_empty() => return Err(self.error(mistake)),
                 Err(_) => return Ok(lines),
             };
-            self.position.offset += length as u64 + 1;
+            self.position.offset += line.len() as u64 + 1;
             self.position.line += 1;
             lines.push(Line {
                 event,
                 end: self.position,
             });
-            rest = &rest[length + 1..];
+            rest = behind;
         }
         if rest.len() as u64 == CHUNK_BYTES {
             return Err(self.error(BadLine::TooLong { most: CHUNK_BYTES }));
@@ -99,6 +99,14 @@ pub(super) fn report_error(path: &Path, line: u64, mistake: BadLine) -> SessionE
         line,
         mistake,
     }
+}
+
+/// The first complete line, and what is behind it. The search is the C library's.
+fn first_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut behind = bytes;
+    let length = behind.skip_until(b'\n').ok()?;
+    let line = bytes[..length].strip_suffix(b"\n")?;
+    Some((line, behind))
 }
 
 fn parse(line: &[u8]) -> Result<Event, BadLine> {
