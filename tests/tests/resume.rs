@@ -114,7 +114,12 @@ fn sigkill_at_ten_moments_loses_nothing_and_the_run_ends_as_one() {
         child.wait().unwrap();
         // The job dies with the tuner, by itself; the store is what the tuner had written.
         wait_until(
-            || format!("attempt {attempt}: the job outlives the tuner"),
+            || {
+                format!(
+                    "attempt {attempt}: these outlive the tuner: {:?}",
+                    processes_with(&marker)
+                )
+            },
             || processes_with(&marker).is_empty(),
         );
         let now = samples(&database);

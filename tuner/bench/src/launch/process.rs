@@ -126,7 +126,7 @@ impl Process {
             .stdout(output)
             .stderr(errors);
         let tuner = std::process::id().cast_signed();
-        // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, getppid); nothing is allocated.
+        // SAFETY: between fork and exec only async-signal-safe calls are made (sigaction, setsid, prctl, getppid); nothing is allocated.
         unsafe { command.pre_exec(move || detach(tuner)) };
         let child = {
             let mut owned = owned();
@@ -299,6 +299,8 @@ fn signal(entry: &Entry, signal: Signal) {
 
 /// Prepares the child before exec.
 fn detach(tuner: i32) -> io::Result<()> {
+    // The tuner's handler would note, in the child, the signal that is to end it. Up to exec it would be lost, and the job outlive the tuner.
+    super::interrupt::reset()?;
     nix::unistd::setsid()?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?;
     // The tuner may have died before the signal was asked for.

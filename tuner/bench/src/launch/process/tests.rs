@@ -197,3 +197,23 @@ fn what_cannot_be_run_is_named() {
     assert!(spawn(&["no-such-launcher", "-n", "2"]).contains("`no-such-launcher -n 2`"));
     assert!(spawn(&[]).contains("without a program"));
 }
+
+/// Linux sends the signal whenever the tuner dies, also where its child has asked for it and is not yet another program.
+#[test]
+fn a_child_whose_tuner_dies_before_it_is_another_program_dies_of_it() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let tuner = std::process::id().cast_signed();
+    let mut command = Command::new("true");
+    let dies = move || {
+        // As the child of a tuner has it.
+        crate::launch::interrupt::install()?;
+        detach(tuner)?;
+        nix::sys::signal::raise(Signal::SIGTERM)?;
+        Ok(())
+    };
+    // SAFETY: only async-signal-safe calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(dies) };
+    let _owned = owned();
+    let status = command.status().unwrap();
+    assert_eq!(status.signal(), Some(Signal::SIGTERM as i32), "{status}");
+}
