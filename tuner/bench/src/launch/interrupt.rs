@@ -15,19 +15,18 @@ const NOTED: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Notes SIGINT, SIGTERM and SIGHUP from now on instead of dying of them. Call it once, early.
 pub fn install() -> Result<(), nix::Error> {
-    let action = SigAction::new(SigHandler::Handler(note), SaFlags::SA_RESTART, SigSet::empty());
-    for signal in NOTED {
-        // SAFETY: the handler only stores to an atomic, which is safe in a signal handler.
-        unsafe { sigaction(signal, &action) }?;
-    }
-    Ok(())
+    handle(SigHandler::Handler(note))
 }
 
 /// Dies of these signals again. Only system calls are made, so that a child may call it before it becomes another program.
 pub(super) fn reset() -> Result<(), nix::Error> {
-    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    handle(SigHandler::SigDfl)
+}
+
+fn handle(handler: SigHandler) -> Result<(), nix::Error> {
+    let action = SigAction::new(handler, SaFlags::SA_RESTART, SigSet::empty());
     for signal in NOTED {
-        // SAFETY: there is no handler.
+        // SAFETY: the one handler there is only stores to an atomic, which is safe in a signal handler.
         unsafe { sigaction(signal, &action) }?;
     }
     Ok(())
