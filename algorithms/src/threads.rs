@@ -3,7 +3,8 @@
 //!
 //! [`run`] starts one thread per rank and runs a closure on each, [`run_each`] several times. The messages are real, so results can be checked; the
 //! time is the model's, so it is the same on every machine and in every run: [`Network`] says what messages and
-//! operations cost, and each rank's [`Statistics`] say how long it took, and why.
+//! operations cost, and each rank's [`Statistics`] say how long it took, and why. [`Threads`] says what threads: those of the system race for memory that
+//! they share; ranks that only exchange messages get the same from light ones, a few times sooner.
 //!
 //! Nothing hangs: a rank that ends, fails or panics is seen by all that wait for it ([`TransportError::PeerGone`]), and
 //! when all ranks wait for each other, all are told so ([`TransportError::Deadlock`]); who waits in shared memory for a rank
@@ -28,6 +29,7 @@
 
 mod arena;
 mod clock;
+mod in_turn;
 mod shared;
 mod switchboard;
 mod transport;
@@ -41,6 +43,7 @@ pub use clock::Network;
 pub use transport::{Statistics, ThreadRequest, ThreadTransport};
 
 use crate::{Cost, Nodes, TransportError};
+use in_turn::Turn;
 use switchboard::Switchboard;
 
 /// The largest number of ranks that [`run`] takes.
@@ -48,6 +51,16 @@ pub const MAX_RANKS: usize = 64;
 
 /// `inout[i] = input[i] op inout[i]` over all elements of two buffers of equal length, as `MPI_Reduce_local`.
 pub type Operator = Box<dyn Fn(&[u8], &mut [u8]) + Send + Sync>;
+
+/// The threads of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// Threads of the system, which run at the same time: for ranks that share memory, whose races need them.
+    OfSystem,
+    /// Light ones (stackful coroutines), which take turns on the calling thread: each goes on until it has to wait. What ranks get by messages does not
+    /// depend on who runs when, since each receive names its sender.
+    Light,
+}
 
 /// State that the ranks of a [`run`] share.
 pub struct Config {
@@ -59,16 +72,19 @@ pub struct Config {
     pub network: Network,
     /// The mapping of ranks to nodes. `None` puts each rank on a node of its own.
     pub nodes: Option<Nodes>,
+    /// The threads of the ranks.
+    pub threads: Threads,
 }
 
 impl Config {
-    /// Elements of `element_bytes` bytes, combined by `operator`, over a network where everything is free.
+    /// Elements of `element_bytes` bytes, combined by `operator`, over a network where everything is free, on light threads.
     pub fn new(element_bytes: usize, operator: impl Fn(&[u8], &mut [u8]) + Send + Sync + 'static) -> Config {
         Config {
             element_bytes,
             operator: Box::new(operator),
             network: Network::FREE,
             nodes: None,
+            threads: Threads::Light,
         }
     }
 }
@@ -161,7 +177,7 @@ where
 {
     let runs = Runs::new(p, config);
     let switchboard = Switchboard::new(p);
-    let ranks = runs.on_threads(|rank| runs.one(rank, &switchboard, &body));
+    let ranks = runs.on_threads(|rank, turn| runs.one(rank, turn, &switchboard, &body));
     Outcome {
         ranks,
         undelivered: switchboard.undelivered(),
@@ -180,10 +196,12 @@ where
 {
     let runs = Runs::new(p, config);
     let switchboards: Vec<Switchboard> = (0..count).map(|_| Switchboard::new(p)).collect();
-    let by_rank: Vec<Vec<RankOutcome<R>>> = runs.on_threads(|rank| {
+    let by_rank: Vec<Vec<RankOutcome<R>>> = runs.on_threads(|rank, turn| {
         let numbered = switchboards.iter().enumerate();
         numbered
-            .map(|(number, switchboard)| runs.one(rank, switchboard, &|transport: &mut _| body(number, transport)))
+            .map(|(number, switchboard)| {
+                runs.one(rank, turn, switchboard, &|transport: &mut _| body(number, transport))
+            })
             .collect()
     });
     let mut by_rank: Vec<_> = by_rank.into_iter().map(Vec::into_iter).collect();
@@ -215,14 +233,14 @@ impl<'a> Runs<'a> {
     }
 
     /// One rank's part of one run.
-    fn one<R, F>(&self, rank: usize, switchboard: &Switchboard, body: &F) -> RankOutcome<R>
+    fn one<R, F>(&self, rank: usize, turn: Turn<'_>, switchboard: &Switchboard, body: &F) -> RankOutcome<R>
     where
         F: Fn(&mut ThreadTransport<'_>) -> Result<R, TransportError>,
     {
         // `transport` is dropped inside, and so says that the rank has gone, whatever happens.
         let mut statistics = Statistics::default();
         let result = {
-            let mut transport = ThreadTransport::new(rank, switchboard, self.config, Arc::clone(&self.nodes));
+            let mut transport = ThreadTransport::new(rank, turn, switchboard, self.config, Arc::clone(&self.nodes));
             // The transport is only read after a panic, for its counters.
             let result = catch_unwind(AssertUnwindSafe(|| body(&mut transport)));
             statistics.clone_from(&transport.statistics());
@@ -236,7 +254,14 @@ impl<'a> Runs<'a> {
     }
 
     /// One thread for each rank; their results when all have ended.
-    fn on_threads<T: Send>(&self, of_rank: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    fn on_threads<T: Send>(&self, of_rank: impl Fn(usize, Turn<'_>) -> T + Sync) -> Vec<T> {
+        match self.config.threads {
+            Threads::OfSystem => self.on_threads_of_system(|rank| of_rank(rank, Turn::OF_SYSTEM)),
+            Threads::Light => in_turn::run(self.p, of_rank),
+        }
+    }
+
+    fn on_threads_of_system<T: Send>(&self, of_rank: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let of_rank = &of_rank;
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.p).map(|rank| scope.spawn(move || of_rank(rank))).collect();

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::clock::{KINDS, Moment};
+use super::in_turn::Turn;
 use super::switchboard::Switchboard;
 use crate::{SharedMemory, TransportError};
 
@@ -118,14 +119,14 @@ impl Shared {
     }
 
     /// One more look at the flag of `rank` was in vain.
-    pub(super) fn relax(&mut self, rank: usize, has_gone: bool) -> Result<(), TransportError> {
+    pub(super) fn relax(&mut self, rank: usize, has_gone: bool, turn: Turn<'_>) -> Result<(), TransportError> {
         if has_gone && self.doubted.replace(rank) == Some(rank) {
             return Err(TransportError::PeerGone { peer: rank });
         }
         if self.waiting_since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
             return Err(TransportError::Deadlock { peer: rank });
         }
-        std::thread::yield_now();
+        turn.hand_on();
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::clock::Moment;
+use super::in_turn::Turn;
 use super::shared::Memory;
 use crate::TransportError;
 
@@ -89,7 +90,7 @@ impl Switchboard {
     }
 
     /// Waits for the next message from `from` to `to`.
-    pub(super) fn receive(&self, from: usize, to: usize) -> Result<Message, TransportError> {
+    pub(super) fn receive(&self, from: usize, to: usize, turn: Turn<'_>) -> Result<Message, TransportError> {
         let mut state = self.state();
         loop {
             if let Some(message) = state.queues[to * self.p + from].pop_front() {
@@ -102,12 +103,22 @@ impl Switchboard {
             if state.ranks[from] == Presence::Gone {
                 return Err(TransportError::PeerGone { peer: from });
             }
-            state.ranks[to] = Presence::Waiting(from);
-            if self.is_deadlocked(&state) {
-                self.end_deadlock(&mut state);
-                continue;
+            let waits = Presence::Waiting(from);
+            // Whoever began to wait last has seen whether all do.
+            if state.ranks[to] != waits {
+                state.ranks[to] = waits;
+                if self.is_deadlocked(&state) {
+                    self.end_deadlock(&mut state);
+                    continue;
+                }
             }
-            state = self.wake[to].wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = if turn.is_of_system() {
+                self.wake[to].wait(state).unwrap_or_else(PoisonError::into_inner)
+            } else {
+                drop(state);
+                turn.hand_on();
+                self.state()
+            };
         }
     }
 
@@ -159,7 +170,7 @@ impl Switchboard {
     }
 
     /// Returns when every other rank waits or has gone.
-    pub(super) fn fall_behind(&self, rank: usize) {
+    pub(super) fn fall_behind(&self, rank: usize, turn: Turn<'_>) {
         self.set_held_up(rank, true);
         let stands_still = |other: usize| {
             other == rank
@@ -167,7 +178,7 @@ impl Switchboard {
                 || self.state().ranks[other] != Presence::Running
         };
         while !(0..self.p).all(stands_still) {
-            std::thread::yield_now();
+            turn.hand_on();
         }
         self.set_held_up(rank, false);
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::clock::{Clocks, Moment};
+use super::in_turn::Turn;
 use super::shared::Shared;
 use super::switchboard::{Message, Switchboard};
 use super::{Arena, Config};
@@ -57,6 +58,7 @@ impl Default for Statistics {
 /// [`Transport`] of one rank of a [`super::run`].
 pub struct ThreadTransport<'a> {
     rank: usize,
+    turn: Turn<'a>,
     switchboard: &'a Switchboard,
     config: &'a Config,
     nodes: Arc<Nodes>,
@@ -99,12 +101,14 @@ enum Kind<'b> {
 impl<'a> ThreadTransport<'a> {
     pub(super) fn new(
         rank: usize,
+        turn: Turn<'a>,
         switchboard: &'a Switchboard,
         config: &'a Config,
         nodes: Arc<Nodes>,
     ) -> ThreadTransport<'a> {
         ThreadTransport {
             rank,
+            turn,
             switchboard,
             config,
             nodes,
@@ -136,7 +140,7 @@ impl<'a> ThreadTransport<'a> {
 
     /// Lets the others go as far as they can without this rank: returns when each of them waits for somebody, falls behind as well, or has gone.
     pub fn fall_behind(&self) {
-        self.switchboard.fall_behind(self.rank);
+        self.switchboard.fall_behind(self.rank, self.turn);
     }
 
     fn start_send(&mut self, to: usize, data: &[u8]) -> Moment {
@@ -206,7 +210,7 @@ impl<'a> ThreadTransport<'a> {
             if let Some(message) = incoming.early.remove(&number) {
                 return Ok(message);
             }
-            match self.switchboard.receive(from, self.rank) {
+            match self.switchboard.receive(from, self.rank, self.turn) {
                 Ok(message) => {
                     incoming.early.insert(incoming.arrived, message);
                     incoming.arrived += 1;
@@ -345,7 +349,7 @@ impl Transport for ThreadTransport<'_> {
 
     fn relax(&mut self, rank: usize) -> Result<(), TransportError> {
         self.switchboard.set_held_up(self.rank, true);
-        let ended = self.shared.relax(rank, self.switchboard.has_gone(rank));
+        let ended = self.shared.relax(rank, self.switchboard.has_gone(rank), self.turn);
         if ended.is_err() {
             self.leave();
         }

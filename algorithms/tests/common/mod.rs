@@ -6,7 +6,7 @@ pub(crate) mod choices;
 pub(crate) mod content;
 pub(crate) mod failing;
 pub(crate) mod prepared;
-mod processor;
+mod races;
 pub(crate) mod together;
 
 use std::fmt;

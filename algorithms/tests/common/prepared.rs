@@ -6,7 +6,7 @@ use kilter_algorithms::{Collective, Transport, TransportError};
 
 use super::content::MadeOnce;
 use super::failing::Failing;
-use super::{Case, processor};
+use super::{Case, races};
 
 /// The byte that fills outputs before a call.
 const UNTOUCHED: u8 = 0xa5;
@@ -81,24 +81,23 @@ impl Prepared<'_> {
         self.run_by(network, |transport| self.call(transport))
     }
 
-    /// The ranks' own ways to make the call, in the case's turn.
+    /// The ranks' own ways to make the call.
     pub(crate) fn run_by<R: Send>(
         &self,
         network: Network,
         body: impl Fn(&mut ThreadTransport<'_>) -> Result<R, TransportError> + Sync,
     ) -> Outcome<R> {
-        let _turn = processor::turn(self.case.algorithm);
         run(self.case.p, &self.case.config(network), body)
     }
 
-    /// The same several times, by number, on ranks that are started once.
+    /// The same several times, by number, on ranks that are started once, and race if the case's do.
     pub(crate) fn run_each_by<R: Send>(
         &self,
         count: usize,
         body: impl Fn(usize, &mut ThreadTransport<'_>) -> Result<R, TransportError> + Sync,
     ) -> Vec<Outcome<R>> {
-        let _turn = processor::turn(self.case.algorithm);
-        run_each(self.case.p, count, &self.case.config(Network::FREE), body)
+        let (config, _turn) = races::config(self.case, Network::FREE);
+        run_each(self.case.p, count, &config, body)
     }
 
     /// One rank's call, and its output.

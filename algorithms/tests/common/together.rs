@@ -7,7 +7,7 @@ use kilter_algorithms::threads::{Network, Outcome, RankError, run, run_each};
 
 use super::failing::Failing;
 use super::prepared::Prepared;
-use super::{Case, processor};
+use super::{Case, races};
 
 /// Cases for which ranks are started once, and bytes that these hold at most.
 const MOST_CALLS: usize = 64;
@@ -32,17 +32,14 @@ pub(crate) fn check_all(mut cases: Vec<Case>) {
     }
 }
 
-/// Checks cases as [`Case::check`] does, each in a run of its own, and hands out how each ended.
+/// Checks cases as [`Case::check`] does, each in a run of its own, and hands out how each ended. Ranks take turns, since what is counted does not depend
+/// on their races.
 pub(crate) fn check_each(network: Network, cases: &[Case], mut ended: impl FnMut(&Case, &Outcome<Vec<u8>>)) {
     for now in together(cases) {
         let prepared: Vec<Prepared<'_>> = now.iter().map(Case::prepared).collect();
-        let outcomes = {
-            let _turn = processor::turn(now[0].algorithm);
-            let config = now[0].config(network);
-            run_each(now[0].p, now.len(), &config, |number, transport| {
-                prepared[number].call(transport)
-            })
-        };
+        let outcomes = run_each(now[0].p, now.len(), &now[0].config(network), |number, transport| {
+            prepared[number].call(transport)
+        });
         for (prepared, outcome) in prepared.iter().zip(&outcomes) {
             prepared.compare(outcome);
             ended(prepared.case, outcome);
@@ -53,12 +50,12 @@ pub(crate) fn check_each(network: Network, cases: &[Case], mut ended: impl FnMut
 /// Checks barriers of the same ranks, each with the rank that enters it last: no rank may leave it before that.
 pub(crate) fn check_barriers(barriers: &[(usize, Case)]) {
     let Some((_, first)) = barriers.first() else { return };
-    let _turn = processor::turn(first.algorithm);
     let network = Network {
         gamma: 1.0,
         ..Network::FREE
     };
-    let outcomes = run_each(first.p, barriers.len(), &first.config(network), |number, transport| {
+    let (config, _turn) = races::config(first, network);
+    let outcomes = run_each(first.p, barriers.len(), &config, |number, transport| {
         let (late, case) = &barriers[number];
         if transport.rank() == *late {
             let mut work = vec![0; 100 * case.element_bytes];
@@ -115,9 +112,9 @@ impl fmt::Display for Failure {
 /// Runs cases of the same ranks one after the other and compares each with the reference.
 fn follow_each_other(cases: &[Case]) -> Result<(), Failure> {
     let Some(first) = cases.first() else { return Ok(()) };
-    let _turn = processor::turn(first.algorithm);
     let prepared: Vec<Prepared<'_>> = cases.iter().map(Case::prepared).collect();
-    let outcome = run(first.p, &first.config(Network::FREE), |transport| {
+    let (config, _turn) = races::config(first, Network::FREE);
+    let outcome = run(first.p, &config, |transport| {
         for prepared in &prepared {
             let case = prepared.case;
             let output = prepared.call(transport)?;

@@ -1,7 +1,7 @@
 //! Calls in shared memory that follow each other: of any rows, roots and sizes, with ranks that are late in ever other ways. A slot
 //! that is written again too early, or read too early, gives a wrong result here.
 
-use kilter_algorithms::threads::{Network, run};
+use kilter_algorithms::threads::{Config, Network, Threads, run};
 use kilter_algorithms::{Algorithm, Collective, Need, Transport, TransportError, registry};
 
 use crate::common::{Case, Op, Place};
@@ -45,11 +45,18 @@ fn cases(p: usize, calls: usize, seed: u64) -> Vec<Case> {
 
 #[test]
 fn calls_that_follow_each_other_do_not_disturb_each_other() {
-    for p in [2, 3, 4, 7] {
+    for (p, threads) in [2, 3, 4, 7]
+        .into_iter()
+        .flat_map(|p| [(p, Threads::Light), (p, Threads::OfSystem)])
+    {
         for seed in 1..=8 {
             let cases = cases(p, 60, seed * 7919);
             let prepared: Vec<_> = cases.iter().map(Case::prepared).collect();
-            let outcome = run(p, &cases[0].config(Network::FREE), |transport| {
+            let config = Config {
+                threads,
+                ..cases[0].config(Network::FREE)
+            };
+            let outcome = run(p, &config, |transport| {
                 let rank = transport.rank();
                 let mut state = seed * 31 + rank as u64 + 1;
                 for (number, prepared) in prepared.iter().enumerate() {
@@ -67,7 +74,7 @@ fn calls_that_follow_each_other_do_not_disturb_each_other() {
             });
             outcome
                 .results()
-                .unwrap_or_else(|error| panic!("p = {p}, seed {seed}: {error:?}"));
+                .unwrap_or_else(|error| panic!("p = {p}, {threads:?}, seed {seed}: {error:?}"));
         }
     }
 }
