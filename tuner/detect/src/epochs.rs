@@ -37,29 +37,25 @@ impl Joined {
 /// Group of call sites of each message. Sites are in one group if a message goes from one to the other, or if they carry the same data.
 pub(crate) fn site_groups<'a>(arena: &Arena<'_>, bundles: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
     let mut index: HashMap<u32, usize> = HashMap::new();
-    for message in &arena.messages {
-        for site in [message.send_site, message.receive_site] {
-            let next = index.len();
-            index.entry(site).or_insert(next);
-        }
-    }
+    let mut numbered = |site: u32| {
+        let next = index.len();
+        *index.entry(site).or_insert(next)
+    };
+    let messages = arena.messages.iter();
+    let ends: Vec<(usize, usize)> = messages
+        .map(|message| (numbered(message.send_site), numbered(message.receive_site)))
+        .collect();
     let mut sets = Joined::new(index.len());
-    for message in &arena.messages {
-        sets.join(index[&message.send_site], index[&message.receive_site]);
+    for &(send, receive) in &ends {
+        sets.join(send, receive);
     }
     for bundle in bundles {
         for pair in bundle.windows(2) {
-            let site = |id: u32| index[&arena.messages[id as usize].send_site];
+            let site = |id: u32| ends[id as usize].0;
             sets.join(site(pair[0]), site(pair[1]));
         }
     }
-    let group = |site: u32| sets.find(index[&site]) as u32;
-    arena
-        .messages
-        .iter()
-        .map(|message| message.send_site)
-        .map(group)
-        .collect()
+    ends.iter().map(|&(send, _)| sets.find(send) as u32).collect()
 }
 
 /// Component of each node, where nodes are groups of messages: those that are not separable, or share a message, are in one.

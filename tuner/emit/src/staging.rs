@@ -134,7 +134,7 @@ mod tests {
 
     /// A directory `emit` with these files, and the guard that keeps it.
     fn staged(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
-        let home = tempfile::tempdir().unwrap();
+        let home = kilter_fixtures::directory();
         let directory = home.path().join("emit");
         fs::create_dir(&directory).unwrap();
         for name in files {

@@ -25,6 +25,9 @@ use kilter_model::ranged;
 /// Version of the library.
 pub(super) const VERSION: &str = "1.0";
 
+/// Interval at which jobs' words come into sight where no scenario says another one: what comes together is stored together.
+const SHOWN_EVERY: Duration = Duration::from_millis(50);
+
 /// The scripts of a library's jobs.
 #[derive(Debug)]
 pub(super) struct Jobs {
@@ -59,7 +62,7 @@ impl Script for Jobs {
 
     fn shows_reports_every(&self, elapsed: Duration) -> Duration {
         let interval = self.library.shown_every.as_ref();
-        interval.map_or(Duration::ZERO, |interval| {
+        interval.map_or(SHOWN_EVERY, |interval| {
             Duration::from_secs_f64(interval(elapsed.as_secs_f64()))
         })
     }

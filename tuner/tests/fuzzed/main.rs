@@ -398,7 +398,7 @@ fn database(path: &Path) {
 /// `query`, `compare` and a run that is resumed read what is there.
 #[test]
 fn databases() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("kilter.db");
     database(&path);
     // The content of the log of writes comes into the file.

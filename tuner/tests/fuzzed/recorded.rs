@@ -183,7 +183,7 @@ fn show_trace(directory: &Path) -> Option<usize> {
 
 #[test]
 fn traces() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = |rank: u32| {
         directory
             .path()
@@ -295,7 +295,7 @@ fn show_profile(profile: &Profile) -> u64 {
 
 #[test]
 fn counts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = |rank: u32| directory.path().join(format!("{rank}.{}", calls::EXTENSION));
     for rank in 0..RANKS {
         std::fs::write(path(rank), counted(rank)).unwrap();
@@ -312,7 +312,7 @@ fn counts() {
 /// The file that `kilter profile` makes of the counts.
 #[test]
 fn files_of_profiles() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     std::fs::write(directory.path().join(format!("0.{}", calls::EXTENSION)), counted(0)).unwrap();
     let [sound, fuzzed] = ["sound.db", "fuzzed.db"].map(|name| directory.path().join(name));
     store::write(&gather(directory.path()).unwrap(), &sound).unwrap();

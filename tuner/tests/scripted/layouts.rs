@@ -201,13 +201,13 @@ fn layouts_and_the_proof_of_all_share_the_budget() {
     let (_directory, site) = site(library);
     let arguments = [
         "--guidelines=GL1,GL8,GL10,GL12,GL13",
-        "--sizes=1..64KiB:x2",
+        "--sizes=1..64KiB:x4",
         "--layouts=2,2x2",
         "--only=parameters",
-        "--budget=600",
+        "--budget=300",
     ];
     let (reports, seconds) = site.tune_layouts(&arguments).unwrap();
-    assert!(seconds < 600.0 + 30.0, "{seconds}");
+    assert!(seconds < 300.0 + 30.0, "{seconds}");
     for report in &reports {
         let slow = report
             .cells

@@ -36,6 +36,7 @@ mod transports;
 mod which;
 
 use kilter::scripted::{Call, Run, ScriptedLibrary, Site};
+use kilter_fixtures::directory;
 use kilter_model::report::{Cell, DeployedChange};
 use kilter_stats::verdict::Outcome;
 
@@ -54,13 +55,6 @@ fn slow_reduce(unless: impl Fn(&Call<'_>) -> bool + 'static) -> ScriptedLibrary 
     )
 }
 
-/// A directory in memory where there is one: a database is made durable a thousand times in a run.
-fn directory() -> tempfile::TempDir {
-    let memory = std::path::Path::new("/dev/shm");
-    let made = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
-    made.unwrap()
-}
-
 /// A site in a directory of its own, which goes with what is returned first.
 fn site(library: ScriptedLibrary) -> (tempfile::TempDir, Site) {
     let directory = directory();
@@ -72,6 +66,12 @@ fn site(library: ScriptedLibrary) -> (tempfile::TempDir, Site) {
 fn tune(library: ScriptedLibrary, arguments: &str) -> Run {
     let (_directory, site) = site(library);
     tune_at(&site, arguments)
+}
+
+/// `kilter check` with these arguments.
+fn check(library: ScriptedLibrary, arguments: &str) -> Run {
+    let (_directory, site) = site(library);
+    site.check(&arguments.split(' ').collect::<Vec<_>>()).unwrap()
 }
 
 fn tune_at(site: &Site, arguments: &str) -> Run {

@@ -144,7 +144,7 @@ fn no_noise_makes_a_violation() {
 #[test]
 fn noise_does_not_hide_a_violation() {
     for noise in noises() {
-        let run = tune(slow_reduce(|call| call.algorithm == 2).noise(noise), CELLS);
+        let run = check(slow_reduce(|call| call.algorithm == 2).noise(noise), CELLS);
         assert_eq!(cell(&run, SLOW).before.verdict, Outcome::Violated, "{noise:?}");
     }
 }

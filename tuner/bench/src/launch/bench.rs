@@ -38,6 +38,11 @@ pub trait Started: fmt::Debug {
     /// True if it has ended by itself.
     fn has_ended(&mut self) -> bool;
 
+    /// True unless its report is known to have no more than so many bytes. Of a file that another host writes, only reading it tells.
+    fn may_have_written_more_than(&self, _bytes: u64) -> bool {
+        true
+    }
+
     /// Waits until it has ended, for at most `limit`; returns true if it has.
     fn wait(&mut self, limit: Duration) -> bool;
 

@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn versions_are_first_lines() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         // Another process writes the script: a descriptor open for writing here could be inherited by a child that another
         // test starts at this moment, and the script could then not be run.
         let script = |name: &str, body: &str| {

@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_link_that_lies_there_is_not_followed() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let (path, theirs) = (directory.path().join("log"), directory.path().join("theirs"));
         std::fs::write(&theirs, "kept").unwrap();
         std::os::unix::fs::symlink(&theirs, &path).unwrap();
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn tails_are_short_and_whole() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("log");
         assert_eq!(tail(&path), "");
         let text: String = (0..100).map(|i| format!("line {i}\n\n")).collect();
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_a_worker_says_of_its_failure_is_shown_whatever_comes_after_it() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("log");
         let after: String = (0..100).map(|i| format!("peer hangup {i}\n")).collect();
         std::fs::write(

@@ -90,6 +90,11 @@ impl Follower {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Bytes of the lines that were given.
+    pub(super) fn read_bytes(&self) -> u64 {
+        self.position.offset
+    }
 }
 
 /// An error about a line of a report.
@@ -129,7 +134,7 @@ mod tests {
     use super::*;
 
     fn setup() -> (tempfile::TempDir, PathBuf, Follower) {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("report");
         let follower = Follower::new(&path, Position::default());
         (directory, path, follower)

@@ -191,6 +191,9 @@ impl Job {
 
     /// Reads new lines without waiting.
     pub(super) fn look(&mut self, progress: &mut dyn FnMut(&str)) -> Result<bool, SessionError> {
+        if !self.process.may_have_written_more_than(self.follower.read_bytes()) {
+            return Ok(false);
+        }
         let lines = self.follower.lines()?;
         let news = !lines.is_empty();
         if news {

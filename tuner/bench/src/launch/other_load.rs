@@ -374,7 +374,7 @@ mod tests {
     /// What `setsid --fork` starts descends from the tuner no more, as the ranks of srun.
     #[test]
     fn a_rank_that_does_not_descend_from_the_tuner_is_known_by_its_argument() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let plan = directory.path().join("run1.plan.jsonl");
         let mut reading = Reading::now(&plan).unwrap();
         let started = std::process::Command::new("setsid")

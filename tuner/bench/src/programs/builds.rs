@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_build_lies_beside_the_launcher_of_the_same_prefix() {
-        let place = tempfile::tempdir().unwrap();
+        let place = kilter_fixtures::directory();
         let root = place.path().canonicalize().unwrap();
         for directory in ["a/bin", "a/lib/release", "b/lib64", "a/share"] {
             std::fs::create_dir_all(root.join(directory)).unwrap();

@@ -25,7 +25,7 @@ const HYDRA: &str = "HYDRA build details: Version: 4.0.2";
 
 #[test]
 fn the_worker_of_the_launchers_library_is_found() {
-    let target = tempfile::tempdir().unwrap();
+    let target = kilter_fixtures::directory();
     let own = target.path().join("release");
     let mpich = target.path().join("mpi/mpich-4.0/release");
     worker(&own, "echo 'Open MPI v4.1.4, package: Debian OpenMPI'");
@@ -53,7 +53,7 @@ fn the_worker_of_the_launchers_library_is_found() {
 /// MVAPICH2's Hydra has the version of the MPICH that it is made of.
 #[test]
 fn the_worker_says_the_version_where_the_launcher_says_another_one() {
-    let target = tempfile::tempdir().unwrap();
+    let target = kilter_fixtures::directory();
     let own = target.path().join("release");
     let line = "HYDRA build details: Version: 3.2.1";
     let missing = find(None, &own, line).unwrap_err().to_string();
@@ -81,7 +81,7 @@ fn the_worker_says_the_version_where_the_launcher_says_another_one() {
 /// A library in a prefix of its own has a build of any name, and comes before the system's where the launcher lies in that prefix.
 #[test]
 fn a_build_of_any_name_is_found_by_what_its_worker_says() {
-    let target = tempfile::tempdir().unwrap();
+    let target = kilter_fixtures::directory();
     let root = target.path().canonicalize().unwrap();
     let own = root.join("release");
     worker(&own, "echo 'Open MPI v4.1.4, package: Debian OpenMPI'");
@@ -110,7 +110,7 @@ fn a_build_of_any_name_is_found_by_what_its_worker_says() {
 
 #[test]
 fn a_worker_of_another_library_is_refused_with_the_command_that_builds_the_right_one() {
-    let target = tempfile::tempdir().unwrap();
+    let target = kilter_fixtures::directory();
     let own = target.path().join("release");
     let missing = find(None, &own, HYDRA).unwrap_err().to_string();
     assert!(

@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn launches_know_their_allocation() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let run = store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
         let paths = LaunchPaths {

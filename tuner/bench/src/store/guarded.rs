@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_newest_accepted_night_and_the_silent_ones_behind_it_are_found() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let place = ("A", "2 ranks");
         let night = |standing: &str, is_accepted: bool, content: &str| {

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_layout_that_is_imported_again_takes_its_own_place() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         store
             .record_learnt(&[

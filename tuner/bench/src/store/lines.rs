@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_the_repetitions_of_a_block_took_is_read_back() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let mut record = begin(&store);
         let run = store.begin_or_resume("f", 1, "kilter check", "library", 2).unwrap();
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn lines_that_come_together_are_one_write_and_the_position_is_that_of_the_last() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let mut record = begin(&store);
         take(&mut record, &enter(), 1).unwrap();
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn lines_before_one_that_cannot_be_stored_are_stored_with_their_position() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let mut record = begin(&store);
         record.together();

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn writers_share_the_lock_and_who_has_it_alone_keeps_them_out() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("kilter.db");
         let take = || WriterLock::take_within(&path, Duration::ZERO);
         let mut first = take().unwrap();
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_run_has_one_process_and_says_which() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("kilter.db");
         let [first, second] = [(); 2].map(|()| RunLocks::open(&path).unwrap());
         first.hold(7).unwrap();
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_child_that_has_the_file_open_keeps_no_lock_of_a_store_that_is_gone() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("kilter.db");
         let first = RunLocks::open(&path).unwrap();
         first.hold(7).unwrap();

@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_failed_is_known_to_later_runs_on_this_library_and_machine() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let run = |name: &str| store.begin_anew(name, 1, "kilter tune", "library", 2).unwrap();
         let one = PutAway {

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn files_are_the_groups_where_the_directory_is() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let mode = |name: &str, of_directory: u32| {
             std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(of_directory)).unwrap();
             let path = directory.path().join(name);
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_file_that_may_not_be_written_says_whose_it_is() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("kilter.db");
         std::fs::write(&path, "").unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_ran_beside_other_programs_is_measured_again_and_the_rest_taken_over() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let run = store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
         assert_eq!(run.take_over(0.5).unwrap(), TakenOver::default());
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_job_that_hung_beside_other_programs_is_tried_again() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let run = store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
         let paths = LaunchPaths {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_begun_anew_hides_the_one_before_also_when_it_is_finished() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let begin = || store.begin_or_resume("one", 1, "kilter check", "library", 2).unwrap();
         let first = begin();

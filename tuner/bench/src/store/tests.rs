@@ -10,7 +10,7 @@ fn begin(store: &Store, fingerprint: &str) -> Run {
 }
 
 fn setup() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("new").join("kilter.db");
     (directory, path)
 }
@@ -73,7 +73,7 @@ fn version(path: &Path) -> i64 {
 
 #[test]
 fn an_empty_file_of_version_0_is_migrated() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("kilter.db");
     std::fs::write(&path, "").unwrap();
     assert_eq!(version(&path), 0);
@@ -105,7 +105,7 @@ fn the_journal_is_no_write_ahead_log() {
 
 #[test]
 fn files_of_others_and_of_the_future_are_left_alone() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let foreign = directory.path().join("foreign.db");
     Connection::open(&foreign)
         .unwrap()
@@ -236,7 +236,7 @@ fn version_1(path: &Path) {
 
 #[test]
 fn a_database_of_version_1_is_migrated_with_nothing_lost() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("kilter.db");
     version_1(&path);
     let store = Store::open(&path).unwrap();
@@ -298,7 +298,7 @@ fn a_database_of_version_1_is_migrated_with_nothing_lost() {
 
 #[test]
 fn a_reader_migrates_an_old_file_and_needs_no_lock_on_a_new_one() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("kilter.db");
     let message = Reader::open(&path).unwrap_err().to_string();
     assert!(message.contains("there is no database") && !path.exists(), "{message}");

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_newest_result_of_the_very_same_is_found() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let store = Store::open(&directory.path().join("kilter.db")).unwrap();
         let of = of();
         assert_eq!(store.verified(&of).unwrap(), None);
@@ -160,7 +160,7 @@ mod tests {
     /// Version 3 of the schema counted skipped runs in `cases`, too. Such a result stays readable and proves nothing.
     #[test]
     fn a_result_that_counted_skipped_runs_is_kept_and_admits_nothing() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("kilter.db");
         let old = rusqlite::Connection::open(&path).unwrap();
         for sql in [

@@ -31,7 +31,7 @@ type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 impl Home {
     fn new() -> Home {
         let home = Home {
-            directory: tempfile::tempdir().unwrap(),
+            directory: kilter_fixtures::directory(),
         };
         std::fs::create_dir(home.path(".openmpi")).unwrap();
         home.write(".openmpi/mca-params.conf", SITE);

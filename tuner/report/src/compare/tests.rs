@@ -208,7 +208,7 @@ fn what_only_one_side_has_is_said_and_not_compared() {
 
 #[test]
 fn a_side_is_a_report_a_database_or_a_run_of_one() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let json = directory.path().join("report.json");
     std::fs::write(&json, crate::json::to_string(&fixture::tuned()).unwrap()).unwrap();
     let db = directory.path().join("kilter.db");

@@ -9,7 +9,7 @@ use super::*;
 
 /// Two finished runs: the first of Open MPI on two hosts with `rows` rows of three samples, the second of MPICH with a row.
 fn database(rows: usize) -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("kilter.db");
     let store = Store::open(&path).unwrap();
     for (library, hosts, ranks, rows, report) in [
@@ -337,7 +337,7 @@ fn the_forms_agree_and_are_well_formed() {
 
 #[test]
 fn what_jobs_learnt_is_asked_for_by_function_and_size() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = kilter_fixtures::directory();
     let path = directory.path().join("kilter.db");
     let learnt = |implementation: &str, is_settled| Learnt {
         library: "MPI 1".to_owned(),

@@ -14,7 +14,7 @@ struct Stage {
 impl Stage {
     fn new() -> Stage {
         become_subreaper().unwrap();
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         nix::unistd::mkfifo(&directory.path().join("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         Stage { directory }
     }

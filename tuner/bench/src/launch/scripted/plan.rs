@@ -38,10 +38,11 @@ impl Plan {
         }
         let read = |file: &mut File| file.read_to_string(&mut self.begun).ok();
         let whole = match self.file.as_mut().and_then(read) {
-            Some(_) => self.begun.rfind('\n').map_or(0, |end| end + 1),
-            None => 0,
+            Some(bytes) if bytes > 0 => self.begun.rfind('\n').map_or(0, |end| end + 1),
+            _ => 0,
         };
-        let text: String = self.begun.drain(..whole).collect();
+        let behind = self.begun.split_off(whole);
+        let text = std::mem::replace(&mut self.begun, behind);
         text.lines()
             .filter_map(|line| PlanLine::from_json(line.as_bytes()).ok())
             .collect()
@@ -56,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_line_is_read_once_and_when_it_is_complete() {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = kilter_fixtures::directory();
         let path = directory.path().join("plan");
         let mut plan = Plan::new(path.to_str().unwrap());
         assert_eq!(plan.next_lines(), [], "no file yet");

@@ -364,6 +364,10 @@ impl Started for Player {
         self.status.is_some()
     }
 
+    fn may_have_written_more_than(&self, bytes: u64) -> bool {
+        self.files.report.shown_bytes() > bytes
+    }
+
     fn wait(&mut self, limit: Duration) -> bool {
         let until = self.clock.now() + limit;
         while !self.has_ended() {

@@ -15,6 +15,7 @@ pub(super) struct Report {
     path: PathBuf,
     hidden: String,
     shown: Instant,
+    shown_bytes: u64,
 }
 
 impl Report {
@@ -24,6 +25,7 @@ impl Report {
             path: PathBuf::from(path),
             hidden: String::new(),
             shown: now,
+            shown_bytes: 0,
         }
     }
 
@@ -44,6 +46,13 @@ impl Report {
             return Ok(());
         }
         let mut file = File::options().append(true).create(true).open(&self.path)?;
-        file.write_all(std::mem::take(&mut self.hidden).as_bytes())
+        let hidden = std::mem::take(&mut self.hidden);
+        self.shown_bytes += hidden.len() as u64;
+        file.write_all(hidden.as_bytes())
+    }
+
+    /// Bytes that others may see.
+    pub(super) fn shown_bytes(&self) -> u64 {
+        self.shown_bytes
     }
 }

@@ -25,7 +25,7 @@ struct Site {
 impl Site {
     fn new() -> Site {
         Site {
-            directory: tempfile::tempdir().unwrap(),
+            directory: kilter_fixtures::directory(),
         }
     }
 
