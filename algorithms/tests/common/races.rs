@@ -1,7 +1,7 @@
 //! Cases whose ranks race.
 //!
 //! Ranks that share memory race for it on threads of the system, which have all processors, one case at a time: those with words as elements, and up to
-//! five of them. All others take turns, as ranks do that only exchange messages: what they show is lengths and roots, and threads of the system that
+//! four of them. All others take turns, as ranks do that only exchange messages: what they show is lengths and roots, and threads of the system that
 //! wait for each other would take most of the time of these tests.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use kilter_algorithms::threads::{Config, Network, Threads};
 
 use super::Case;
 
-const MOST_RANKS: usize = 5;
+const MOST_RANKS: usize = 4;
 const WORD_BYTES: usize = 4;
 
 fn race(case: &Case) -> bool {

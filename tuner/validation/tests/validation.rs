@@ -45,7 +45,7 @@ fn whole_runs_keep_their_promises() {
 
 #[test]
 fn launches_that_are_not_independent_prove_nothing_false() {
-    let rows = hard::validate(&Options { trials: 20, ..OPTIONS });
+    let rows = hard::validate(&Options { trials: 30, ..OPTIONS });
     assert_promises(rows.iter().map(|row| (format!("{row:?}"), row.is_kept())));
     for row in rows.iter().filter(|row| !row.condition.is_independent()) {
         assert_eq!(row.dependent.share(), 1.0, "{row:?}");
