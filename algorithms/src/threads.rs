@@ -4,7 +4,7 @@
 //! [`run`] starts one thread per rank and runs a closure on each, [`run_each`] several times. The messages are real, so results can be checked; the
 //! time is the model's, so it is the same on every machine and in every run: [`Network`] says what messages and
 //! operations cost, and each rank's [`Statistics`] say how long it took, and why. [`Threads`] says what threads: those of the system race for memory that
-//! they share; ranks that only exchange messages get the same from light ones, a few times sooner.
+//! they share; ranks that only exchange messages get the same from light ones, whose changes are no system calls.
 //!
 //! Nothing hangs: a rank that ends, fails or panics is seen by all that wait for it ([`TransportError::PeerGone`]), and
 //! when all ranks wait for each other, all are told so ([`TransportError::Deadlock`]); who waits in shared memory for a rank

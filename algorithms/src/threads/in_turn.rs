@@ -9,7 +9,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 const STACK_BYTES: usize = 2 << 20;
 
 thread_local! {
-    /// Stacks of light threads that have ended, for the next ones. To map one takes longer than most runs.
+    /// Stacks of light threads that have ended, for the next ones: a new one takes system calls, and a page fault for each of its pages.
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -44,7 +44,7 @@ pub(super) fn run<T>(p: usize, of_rank: impl Fn(usize, Turn<'_>) -> T) -> Vec<T>
     };
     let mut ranks: Vec<_> = (0..p).map(light).collect();
     let mut results: Vec<Option<T>> = ranks.iter().map(|_| None).collect();
-    // Who waits for a message looks for it when its turn comes: that takes less time than to keep account of who need not be asked.
+    // Who waits for a message looks for it when its turn comes. When all wait, the last one was told so, and tells the others.
     while results.iter().any(Option::is_none) {
         for (rank, result) in ranks.iter_mut().zip(&mut results) {
             if result.is_none()

@@ -284,7 +284,7 @@ impl ScriptedLibrary {
         self
     }
 
-    /// Reports of jobs become visible at intervals of these seconds, by the seconds since the clock's start.
+    /// Reports of jobs become visible at intervals of these seconds, by the seconds since the clock's start; of 0.05 s if this is not called.
     #[must_use]
     pub fn shows_reports_every(mut self, interval: impl Fn(f64) -> f64 + 'static) -> ScriptedLibrary {
         self.shown_every = Some(Box::new(interval));
