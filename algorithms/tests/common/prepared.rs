@@ -1,5 +1,8 @@
 //! A case with its data: the inputs, and the outputs that must come out.
 
+use std::hint::black_box;
+use std::sync::Once;
+
 use kilter_algorithms::reference::Elements;
 use kilter_algorithms::threads::{Network, Outcome, ThreadTransport, run, run_each};
 use kilter_algorithms::{Collective, Transport, TransportError};
@@ -10,6 +13,15 @@ use super::{Case, races};
 
 /// The byte that fills outputs before a call.
 const UNTOUCHED: u8 = 0xa5;
+
+/// Lets the allocator keep memory that is freed. glibc gives it back to the system where more than 128 KiB are free in a row, and takes twice the length of
+/// the longest piece that was ever freed for that limit (`mallopt(3)`): the megabytes of each group of cases would cost a page fault for each page once
+/// more.
+fn keep_memory() {
+    static ONCE: Once = Once::new();
+    // The longest piece that raises the limit has 32 MiB.
+    ONCE.call_once(|| drop(black_box(Vec::<u8>::with_capacity(31 << 20))));
+}
 
 /// A case, the data that each rank gives, and each rank's output after the call: its result, and unchanged bytes where the collective
 /// defines no result.
@@ -22,6 +34,7 @@ pub(crate) struct Prepared<'c> {
 
 impl Case {
     pub(crate) fn prepared(&self) -> Prepared<'_> {
+        keep_memory();
         let call = self.call_of_reference();
         let content = MadeOnce(Elements {
             operator: self.op,

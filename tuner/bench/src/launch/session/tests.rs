@@ -84,6 +84,16 @@ fn quiet() -> &'static Flag {
     &QUIET
 }
 
+/// The same for each case, at the same time: they mostly wait for limits.
+fn at_once<T: Send>(cases: impl IntoIterator<Item = T>, test: impl Fn(T) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(move || test(case));
+        }
+    });
+}
+
 fn blocks(ids: &[&str]) -> Vec<Block> {
     ids.iter().map(|id| block(id)).collect()
 }

@@ -21,10 +21,11 @@ fn trouble_at_the_end_costs_no_answer() {
 
 #[test]
 fn a_missing_end_is_a_stored_failure_of_the_job_but_not_of_its_blocks() {
-    for (behaviour, what) in [
+    let cases = [
         ("forgets-the-end", FaultKind::Crashed),
         ("hangs-at-the-end", FaultKind::Hung),
-    ] {
+    ];
+    at_once(cases, |(behaviour, what)| {
         let site = Site::new();
         let run = site.run();
         for _ in 0..2 {
@@ -35,7 +36,7 @@ fn a_missing_end_is_a_stored_failure_of_the_job_but_not_of_its_blocks() {
             assert_eq!((failure.kind(), failure.place().block.as_deref()), (what, None));
         }
         assert_eq!(run.launch_count().unwrap(), 1);
-    }
+    });
 }
 
 #[test]

@@ -93,12 +93,13 @@ fn a_job_that_hangs_before_it_starts_is_started_once_more_where_jobs_are_known_t
 
 #[test]
 fn a_job_that_does_not_start_again_is_given_up_and_tried_when_resumed() {
-    for (behaviour, limit, jobs_start, part, launches) in [
+    let cases = [
         ("fails-to-start", 60.0, false, "not enough slots", 2),
         ("fails-to-start", 60.0, true, "not enough slots", 4),
         ("never-starts", 0.3, false, "not within 0.3 s", 1),
         ("never-starts", 0.3, true, "not within 0.3 s", 2),
-    ] {
+    ];
+    at_once(cases, |(behaviour, limit, jobs_start, part, launches)| {
         let site = Site::new();
         {
             let run = site.run();
@@ -127,7 +128,7 @@ fn a_job_that_does_not_start_again_is_given_up_and_tried_when_resumed() {
             site.session(&run, "good").measure(&block("b1")).unwrap(),
             expected("b1")
         );
-    }
+    });
 }
 
 #[test]
