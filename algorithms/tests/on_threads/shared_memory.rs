@@ -49,7 +49,7 @@ fn calls_that_follow_each_other_do_not_disturb_each_other() {
         .into_iter()
         .flat_map(|p| [(p, Threads::Light), (p, Threads::OfSystem)])
     {
-        for seed in 1..=4 {
+        for seed in 1..=8 {
             let cases = cases(p, 60, seed * 7919);
             let prepared: Vec<_> = cases.iter().map(Case::prepared).collect();
             let config = Config {

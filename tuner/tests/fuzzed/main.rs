@@ -237,7 +237,7 @@ fn samples_are_accepted() {
 #[test]
 fn guidelines() {
     let place = |ranks| Place::on_one_node(ranks);
-    fuzz_text(4_736, &configs("guidelines"), |text| {
+    fuzz_text(7_168, &configs("guidelines"), |text| {
         if let Ok(guideline) = Guideline::parse(text, "fuzzed.toml") {
             for ranks in [1, 2, 7] {
                 let _ = Plan::new(
@@ -253,7 +253,7 @@ fn guidelines() {
 
 #[test]
 fn descriptions_of_libraries() {
-    fuzz_text(1_024, &configs("libraries"), |text| {
+    fuzz_text(1_600, &configs("libraries"), |text| {
         if let Ok(library) = Library::parse(text, "fuzzed.toml") {
             for collective in Collective::ALL {
                 if let Some(row) = library.algorithms_of(*collective) {
@@ -268,16 +268,16 @@ fn descriptions_of_libraries() {
 
 #[test]
 fn targets_platforms_launchers_and_mixes() {
-    fuzz_text(5_504, &configs("targets"), |text| {
+    fuzz_text(8_256, &configs("targets"), |text| {
         let _ = Target::parse(text, "fuzzed.toml");
     });
-    fuzz_text(4_736, &configs("platforms"), |text| {
+    fuzz_text(7_104, &configs("platforms"), |text| {
         let _ = Platform::parse(text, "fuzzed.toml");
     });
-    fuzz_text(4_864, &configs("launchers"), |text| {
+    fuzz_text(7_296, &configs("launchers"), |text| {
         let _ = BatchLauncher::parse(text, "fuzzed.toml");
     });
-    fuzz_text(4_416, &configs("mixes"), |text| {
+    fuzz_text(6_656, &configs("mixes"), |text| {
         let _ = Mix::parse(text, "fuzzed.toml");
     });
 }
@@ -286,7 +286,7 @@ fn targets_platforms_launchers_and_mixes() {
 #[test]
 fn advice() {
     let rules = kilter_advise::rules::load_embedded().unwrap();
-    fuzz_text(1_664, &configs("advice"), |text| {
+    fuzz_text(2_560, &configs("advice"), |text| {
         let _ = kilter_advise::rules::parse(text, "fuzzed.toml");
     });
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("advise/samples");
@@ -294,7 +294,7 @@ fn advice() {
         .unwrap()
         .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
         .collect();
-    fuzz_text(1_152, &samples, |text| {
+    fuzz_text(1_792, &samples, |text| {
         if let Ok(listings) = kilter_advise::formats::read(text, "fuzzed.log") {
             let judged = kilter_advise::judge(&rules, &kilter_advise::formats::joined(listings));
             let _ = kilter_advise::render::text(&judged);
@@ -319,7 +319,7 @@ fn manifest() -> String {
 /// Whatever is accepted names nothing outside of its directory.
 #[test]
 fn manifests() {
-    fuzz_text(6_272, &[manifest()], |text| {
+    fuzz_text(9_472, &[manifest()], |text| {
         if let Ok(manifest) = Manifest::parse(text) {
             for file in &manifest.files {
                 let mut parts = Path::new(&file.name).components();
@@ -354,7 +354,7 @@ fn profiles() {
         ],
     });
     let today = serde_json::to_string_pretty(&today).unwrap();
-    fuzz_text(5_696, &[text, today], |text| {
+    fuzz_text(8_576, &[text, today], |text| {
         if let Ok(profile) = kilter_profile::Profile::parse_trusting(text, "fuzzed.json") {
             for rule in &profile.rules {
                 assert!(!rule.communicators.sizes().is_empty(), "{text}");
@@ -408,7 +408,7 @@ fn databases() {
         .unwrap();
     let whole = std::fs::read(&path).unwrap();
     let fuzzed = directory.path().join("fuzzed.db");
-    fuzz(704, &[whole], |bytes| {
+    fuzz(1_088, &[whole], |bytes| {
         for beside in ["-wal", "-shm", "-journal"] {
             let _ = std::fs::remove_file(directory.path().join(format!("fuzzed.db{beside}")));
         }

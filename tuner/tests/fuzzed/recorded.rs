@@ -194,7 +194,7 @@ fn traces() {
     }
     assert_eq!(whole(&dense(&file(0))), file(0), "nothing is left out");
     assert_eq!(show_trace(directory.path()), Some(1), "the broadcasts are found");
-    fuzz(192, &[dense(&file(0))], |bytes| {
+    fuzz(320, &[dense(&file(0))], |bytes| {
         std::fs::write(path(0), whole(bytes)).unwrap();
         let _ = show_trace(directory.path());
     });
@@ -301,7 +301,7 @@ fn counts() {
         std::fs::write(path(rank), counted(rank)).unwrap();
     }
     assert_eq!(show_profile(&gather(directory.path()).unwrap()), 4 * 3 * 20);
-    fuzz_text(2_688, &[counted(0)], |text| {
+    fuzz_text(4_096, &[counted(0)], |text| {
         std::fs::write(path(0), text).unwrap();
         if let Ok(profile) = gather(directory.path()) {
             let _ = show_profile(&profile);
@@ -317,7 +317,7 @@ fn files_of_profiles() {
     let [sound, fuzzed] = ["sound.db", "fuzzed.db"].map(|name| directory.path().join(name));
     store::write(&gather(directory.path()).unwrap(), &sound).unwrap();
     assert_eq!(show_profile(&store::read(&sound).unwrap()), 3 * 20);
-    fuzz(1_856, &[std::fs::read(&sound).unwrap()], |bytes| {
+    fuzz(2_816, &[std::fs::read(&sound).unwrap()], |bytes| {
         std::fs::write(&fuzzed, bytes).unwrap();
         if let Ok(profile) = store::read(&fuzzed) {
             let _ = show_profile(&profile);

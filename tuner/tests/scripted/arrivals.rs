@@ -165,9 +165,7 @@ fn a_check_says_what_is_violated_when_ranks_arrive_apart() {
         Some(Shape::LateOne { .. }) => 4.0 * usual,
         _ => usual,
     });
-    let (_directory, site) = site(library);
-    let arguments = "--guidelines GL8 --sizes 4096 --arrival none,late-one,linear";
-    let run = site.check(&arguments.split(' ').collect::<Vec<_>>()).unwrap();
+    let run = check(library, "--guidelines GL8 --sizes 4096 --arrival none,late-one,linear");
     assert_eq!(cell(&run, SLOW).before.verdict, Outcome::Holds);
     let found: Vec<(&str, Outcome)> = run
         .report

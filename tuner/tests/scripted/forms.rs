@@ -104,8 +104,10 @@ fn sizes_that_are_compared_are_interleaved_where_they_take_about_as_long() {
             _ => 2.3e-4,
         });
     let (_directory, site) = site(library);
-    let arguments = "--guidelines GL1,GL2 --functions reduce --sizes 64,128,65536,131072";
-    site.check(&arguments.split(' ').collect::<Vec<_>>()).unwrap();
+    check_at(
+        &site,
+        "--guidelines GL1,GL2 --functions reduce --sizes 64,128,65536,131072",
+    );
     let database = rusqlite::Connection::open(site.database()).unwrap();
     let blocks = |keys: &str| -> BTreeSet<BTreeSet<String>> {
         let sql =

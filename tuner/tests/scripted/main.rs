@@ -71,6 +71,10 @@ fn tune(library: ScriptedLibrary, arguments: &str) -> Run {
 /// `kilter check` with these arguments.
 fn check(library: ScriptedLibrary, arguments: &str) -> Run {
     let (_directory, site) = site(library);
+    check_at(&site, arguments)
+}
+
+fn check_at(site: &Site, arguments: &str) -> Run {
     site.check(&arguments.split(' ').collect::<Vec<_>>()).unwrap()
 }
 

@@ -98,7 +98,7 @@ fn latency(rank: &mut Rank, draw: u64, (measurements, rings): (u32, u32)) {
 fn numbers_that_count_up_in_rings_are_no_collective() {
     let mut log = String::new();
     for size in 4..=5 {
-        for draw in 0..6 {
+        for draw in 0..12 {
             for measured in [(1, 1), (1, 4), (2, 4)] {
                 let program = |rank: &mut Rank| latency(rank, draw, measured);
                 for trace in [on_world(size, &program), on_part(size, &program)] {
