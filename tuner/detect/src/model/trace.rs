@@ -245,13 +245,14 @@ impl Payload {
         (begin, length.min(self.bytes.saturating_sub(begin)))
     }
 
-    /// Number of pieces, of which the last element may have a few more than it needs.
+    /// Number of pieces that [`Self::each_piece`] gives at most: the last element may need fewer. A list without pieces, which a damaged trace may
+    /// have, stands for pieces of one byte.
     pub(crate) fn pieces(&self) -> u64 {
         let Some(blocks) = &self.blocks else {
             return u64::from(self.bytes > 0);
         };
         let elements = self.bytes.div_ceil(blocks.element_bytes());
-        elements.saturating_mul(blocks.pieces.len() as u64)
+        elements.saturating_mul(blocks.pieces.len().max(1) as u64)
     }
 
     /// Bytes from the beginning of these data to that of data of the same kind beside them: rows lie one behind the other, and so do lists of

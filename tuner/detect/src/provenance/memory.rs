@@ -405,4 +405,20 @@ mod tests {
         memory.put(0, &plain, &rope(0, 64));
         assert!(found(&memory, &many, &[data(64)]).is_empty());
     }
+
+    /// A list without pieces, as a damaged trace has it, is not walked byte by byte.
+    #[test]
+    fn a_long_list_without_pieces_is_in_no_place() {
+        let none = Blocks {
+            pieces: Vec::new(),
+            stride: 8,
+        };
+        let many = payload(1000, 1 << 47, Some(none));
+        let mut memory = Memory::new(4, 1);
+        memory.put(0, &many, &rope(0, many.bytes));
+        assert!(memory.pieces.is_empty());
+        let plain = payload(1000, 64, None);
+        memory.put(0, &plain, &rope(0, 64));
+        assert!(found(&memory, &many, &[data(64)]).is_empty());
+    }
 }

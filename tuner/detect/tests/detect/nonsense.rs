@@ -5,9 +5,16 @@ use kilter_detect::model::trace::{Blocks, Chunk, Class, Communicator, Event, Kin
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Numbers that meet often, and some at the ends of their range.
+/// Numbers that meet often, some at the ends of their range, and one that is long for data but believed.
 fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![8 => 0..6_u64, 2 => (0..6_u64).prop_map(|one| one * 8), 1 => Just(u64::MAX), 1 => Just(u64::MAX - 7), 1 => any::<u64>()]
+    prop_oneof![
+        8 => 0..6_u64,
+        2 => (0..6_u64).prop_map(|one| one * 8),
+        1 => Just(1 << 47),
+        1 => Just(u64::MAX),
+        1 => Just(u64::MAX - 7),
+        1 => any::<u64>(),
+    ]
 }
 
 fn small() -> impl Strategy<Value = u32> {
