@@ -1,5 +1,8 @@
 //! Messages of one communicator, in causal order.
 
+use rustc_hash::FxHashMap;
+
+use crate::joined::Joined;
 use crate::matching::{MOST_BYTES, Matched, Place, local_ranks, payload};
 use crate::model::trace::{Kind, Payload};
 
@@ -48,6 +51,8 @@ pub(crate) struct Arena<'t> {
     pub(crate) steps: Vec<Step<'t>>,
     /// Indexes of the steps of each rank.
     pub(crate) steps_of: Vec<Vec<u32>>,
+    /// Group of call sites of each message: sites are in one group if a message goes from one to the other.
+    pub(crate) sites: Vec<u32>,
 }
 
 impl Arena<'_> {
@@ -73,6 +78,7 @@ pub(crate) fn arenas<'t>(matched: &Matched<'t>) -> Vec<Arena<'t>> {
         messages: Vec::new(),
         steps: Vec::new(),
         steps_of: vec![Vec::new(); one.members.len()],
+        sites: Vec::new(),
     };
     let mut all: Vec<Arena<'t>> = (0..).zip(&trace.communicators).map(empty).collect();
     // Sends come before their receives: a message gets its place in its arena at the receive.
@@ -144,5 +150,22 @@ pub(crate) fn arenas<'t>(matched: &Matched<'t>) -> Vec<Arena<'t>> {
         arena.steps.push(step);
     }
     all.retain(|arena| !arena.messages.is_empty());
+    all.iter_mut().for_each(|arena| arena.sites = sites(&arena.messages));
     all
+}
+
+/// Groups of call sites, of which each has the number of its first site in the order of the messages.
+fn sites(messages: &[Message<'_>]) -> Vec<u32> {
+    let mut index: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut numbered = |site: u32| {
+        let next = index.len();
+        *index.entry(site).or_insert(next)
+    };
+    let ends = messages
+        .iter()
+        .map(|one| (numbered(one.send_site), numbered(one.receive_site)));
+    let ends: Vec<(usize, usize)> = ends.collect();
+    let mut sets = Joined::new(index.len());
+    ends.iter().for_each(|&(send, receive)| sets.join(send, receive));
+    ends.iter().map(|&(send, _)| sets.find(send) as u32).collect()
 }

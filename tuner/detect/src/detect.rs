@@ -15,6 +15,7 @@ use crate::model::finding::{Collective, Confidence, Detection, Reason};
 use crate::model::trace::Trace;
 use crate::postconditions::broadcast::{self, Spread};
 use crate::postconditions::delivery::streams;
+use crate::postconditions::forwarding::OwnPlaces;
 use crate::postconditions::origin::Origins;
 use crate::postconditions::{
     FEWEST_RANKS, FEWEST_RECURRENCES, Operation, allgather, barrier, chance, is_exchanged, is_interleaved,
@@ -53,6 +54,7 @@ struct Search<'a, 't> {
     checked: Provenance,
     inferred: Provenance,
     origins: Origins,
+    own_places: OwnPlaces,
     /// Messages that are explained.
     used: Vec<bool>,
     found: Vec<Operation>,
@@ -73,6 +75,7 @@ fn search(arena: &Arena<'_>) -> (Vec<Operation>, Filters) {
         checked: follow(arena, Belief::Checked),
         inferred: follow(arena, Belief::Inferred),
         origins: Origins::new(arena),
+        own_places: OwnPlaces::new(arena),
         used: vec![false; arena.messages.len()],
         found: Vec::new(),
         possible: Vec::new(),
@@ -152,7 +155,12 @@ impl Search<'_, '_> {
     fn whole(&mut self, view: View, belief: Belief) -> Vec<Operation> {
         let flows = self.flows(view, belief);
         let mut filters = std::mem::take(&mut self.filters);
-        let mut spreads = broadcast::spreads(self.arena, self.provenance(belief), &flows, &mut filters);
+        let mut spreads = broadcast::spreads(
+            self.arena,
+            (self.provenance(belief), &self.own_places),
+            &flows,
+            &mut filters,
+        );
         self.filters = filters;
         spreads.retain(|one| one.ranks.len() == self.arena.size);
         let (groups, by_sites) = by_sites(self.arena, spreads);
@@ -219,7 +227,12 @@ impl Search<'_, '_> {
     fn subsets(&mut self) {
         let flows = self.flows(View::Content, Belief::Checked);
         // Their reasons were counted for all ranks.
-        let mut spreads = broadcast::spreads(self.arena, &self.checked, &flows, &mut Filters::default());
+        let mut spreads = broadcast::spreads(
+            self.arena,
+            (&self.checked, &self.own_places),
+            &flows,
+            &mut Filters::default(),
+        );
         spreads.retain(|one| one.ranks.len() < self.arena.size);
         let (groups, by_sites) = by_sites(self.arena, spreads);
         for spreads in by_sites.into_values() {

@@ -3,59 +3,28 @@
 //! Two groups of messages are separable if every rank is through with one before it begins the other. Groups that are not are one operation:
 //! they form a circle if each is contracted to a single step.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
-
-/// Sets that are joined step by step.
-pub(crate) struct Joined {
-    parent: Vec<usize>,
-}
-
-impl Joined {
-    pub(crate) fn new(count: usize) -> Self {
-        Self {
-            parent: (0..count).collect(),
-        }
-    }
-
-    pub(crate) fn find(&mut self, mut one: usize) -> usize {
-        while self.parent[one] != one {
-            self.parent[one] = self.parent[self.parent[one]];
-            one = self.parent[one];
-        }
-        one
-    }
-
-    /// Joins two sets; the smaller representative stays.
-    pub(crate) fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.find(a), self.find(b));
-        self.parent[a.max(b)] = a.min(b);
-    }
-}
+use crate::joined::Joined;
 
 /// Group of call sites of each message. Sites are in one group if a message goes from one to the other, or if they carry the same data.
 pub(crate) fn site_groups<'a>(arena: &Arena<'_>, bundles: impl Iterator<Item = &'a [u32]>) -> Vec<u32> {
-    let mut index: HashMap<u32, usize> = HashMap::new();
-    let mut numbered = |site: u32| {
-        let next = index.len();
-        *index.entry(site).or_insert(next)
-    };
-    let messages = arena.messages.iter();
-    let ends: Vec<(usize, usize)> = messages
-        .map(|message| (numbered(message.send_site), numbered(message.receive_site)))
-        .collect();
-    let mut sets = Joined::new(index.len());
-    for &(send, receive) in &ends {
-        sets.join(send, receive);
-    }
+    let count = arena.sites.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut sets = Joined::new(count);
     for bundle in bundles {
         for pair in bundle.windows(2) {
-            let site = |id: u32| ends[id as usize].0;
+            let site = |id: u32| arena.sites[id as usize] as usize;
             sets.join(site(pair[0]), site(pair[1]));
         }
     }
-    ends.iter().map(|&(send, _)| sets.find(send) as u32).collect()
+    arena
+        .sites
+        .iter()
+        .map(|&site| sets.find(site as usize) as u32)
+        .collect()
 }
 
 /// Component of each node, where nodes are groups of messages: those that are not separable, or share a message, are in one.
@@ -127,7 +96,7 @@ pub(crate) fn components(edges: &[Vec<u32>]) -> Vec<usize> {
             }
         }
     }
-    let mut renamed: HashMap<usize, usize> = HashMap::new();
+    let mut renamed: FxHashMap<usize, usize> = FxHashMap::default();
     for one in &mut component {
         let next = renamed.len();
         *one = *renamed.entry(*one).or_insert(next);

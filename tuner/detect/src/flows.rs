@@ -1,6 +1,6 @@
 //! Ways of data: the messages that carry one and the same piece, from where it was first to where it came last.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
 use crate::provenance::Provenance;
@@ -46,69 +46,83 @@ pub(crate) fn flows(arena: &Arena<'_>, provenance: &Provenance, view: View, used
     // Equal bytes are not the same data.
     let is_left_out = |id: usize| view == View::Content && arena.messages[id].sent.is_constant;
     let is_followed = |id: usize| !used[id] && !is_left_out(id);
-    let mut cuts: HashMap<u32, Vec<u64>> = HashMap::new();
+    let mut data: FxHashMap<u32, Cut> = FxHashMap::default();
     let followed: Vec<usize> = (0..arena.messages.len()).filter(|&id| is_followed(id)).collect();
     for &id in &followed {
         for segment in &provenance.ropes[id] {
-            let all = cuts.entry(key(segment.datum)).or_default();
-            all.push(segment.offset);
-            all.push(segment.offset + segment.bytes);
+            let borders = &mut data.entry(key(segment.datum)).or_default().borders;
+            borders.push(segment.offset);
+            borders.push(segment.offset + segment.bytes);
         }
     }
     let mut too_fine = 0;
-    cuts.retain(|_, all| {
-        all.sort_unstable();
-        all.dedup();
-        too_fine += u64::from(all.len() > MOST_CUTS);
-        all.len() <= MOST_CUTS
+    data.retain(|_, cut| {
+        cut.borders.sort_unstable();
+        cut.borders.dedup();
+        cut.hops = vec![Vec::new(); cut.borders.len().saturating_sub(1)];
+        too_fine += u64::from(cut.borders.len() > MOST_CUTS);
+        cut.borders.len() <= MOST_CUTS
     });
     let mut carried = 0;
-    let mut found: HashMap<(u32, u32), Flow> = HashMap::new();
     for &id in &followed {
         for segment in &provenance.ropes[id] {
-            let datum = key(segment.datum);
-            let Some(all) = cuts.get(&datum) else { continue };
-            let first = all.partition_point(|&cut| cut < segment.offset);
-            for at in first..all.len().saturating_sub(1) {
-                if all[at] >= segment.offset + segment.bytes {
+            let Some(cut) = data.get_mut(&key(segment.datum)) else {
+                continue;
+            };
+            let first = cut.borders.partition_point(|&border| border < segment.offset);
+            let end = segment.offset + segment.bytes;
+            for (begin, hops) in cut.borders[first..].iter().zip(&mut cut.hops[first..]) {
+                if *begin >= end {
                     break;
                 }
                 carried += 1;
                 if carried > MOST_CARRIED {
-                    return (joined(found), too_fine + 1);
+                    return (joined(data), too_fine + 1);
                 }
-                let flow = found.entry((datum, at as u32)).or_insert_with(|| Flow {
-                    datum,
-                    offset: all[at],
-                    bytes: all[at + 1] - all[at],
-                    hops: Vec::new(),
-                });
-                if flow.hops.last() != Some(&(id as u32)) {
-                    flow.hops.push(id as u32);
+                if hops.last() != Some(&(id as u32)) {
+                    hops.push(id as u32);
                 }
             }
         }
     }
-    (joined(found), too_fine)
+    (joined(data), too_fine)
 }
 
-/// Flows whose neighbours take the same way are one.
-fn joined(found: HashMap<(u32, u32), Flow>) -> Vec<Flow> {
-    let mut sorted: Vec<_> = found.into_iter().collect();
-    sorted.sort_unstable_by_key(|(key, _)| *key);
-    let mut flows: Vec<(u32, Flow)> = Vec::new();
-    for ((datum, _), flow) in sorted {
-        match flows.last_mut() {
-            Some((before, last)) if *before == datum && last.hops == flow.hops => last.bytes += flow.bytes,
-            _ => flows.push((datum, flow)),
+/// A datum cut into pieces.
+#[derive(Default)]
+struct Cut {
+    /// Borders of the pieces, ascending.
+    borders: Vec<u64>,
+    /// Messages that carry the piece behind each border but the last.
+    hops: Vec<Vec<u32>>,
+}
+
+/// Flows of data in their order. Neighbours that take the same way are one; pieces that no message carries are none.
+fn joined(data: FxHashMap<u32, Cut>) -> Vec<Flow> {
+    let mut sorted: Vec<_> = data.into_iter().collect();
+    sorted.sort_unstable_by_key(|(datum, _)| *datum);
+    let mut flows: Vec<Flow> = Vec::new();
+    for (datum, cut) in sorted {
+        for (ends, hops) in cut.borders.windows(2).zip(cut.hops) {
+            let (offset, bytes) = (ends[0], ends[1] - ends[0]);
+            match flows.last_mut() {
+                _ if hops.is_empty() => {}
+                Some(last) if last.datum == datum && last.hops == hops => last.bytes += bytes,
+                _ => flows.push(Flow {
+                    datum,
+                    offset,
+                    bytes,
+                    hops,
+                }),
+            }
         }
     }
-    flows.into_iter().map(|(_, flow)| flow).collect()
+    flows
 }
 
 /// Flows of chunks.
 fn of_chunks(arena: &Arena<'_>, used: &[bool]) -> Vec<Flow> {
-    let mut found: HashMap<(u64, u64), Flow> = HashMap::new();
+    let mut found: FxHashMap<(u64, u64), Flow> = FxHashMap::default();
     let free = arena.messages.iter().enumerate().filter(|(id, _)| !used[*id]);
     for (id, message) in free {
         if !message.intact || message.sent.is_constant {
@@ -127,7 +141,7 @@ fn of_chunks(arena: &Arena<'_>, used: &[bool]) -> Vec<Flow> {
         }
     }
     // Chunks that take the same way are one flow.
-    let mut ways: HashMap<Vec<u32>, Flow> = HashMap::new();
+    let mut ways: FxHashMap<Vec<u32>, Flow> = FxHashMap::default();
     for flow in found.into_values() {
         ways.entry(flow.hops.clone())
             .and_modify(|one| one.bytes = one.bytes.saturating_add(flow.bytes))
@@ -140,7 +154,7 @@ fn of_chunks(arena: &Arena<'_>, used: &[bool]) -> Vec<Flow> {
 
 /// Occurrences of a flow: the k-th message that carries it from one rank to another belongs to the k-th occurrence.
 pub(crate) fn occurrences(arena: &Arena<'_>, hops: &[u32]) -> Vec<Vec<u32>> {
-    let mut count: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut count: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     let mut all: Vec<Vec<u32>> = Vec::new();
     for &hop in hops {
         let message = &arena.messages[hop as usize];

@@ -21,6 +21,7 @@ mod findings;
 mod fixture;
 mod flows;
 pub mod html;
+mod joined;
 pub mod json;
 mod matching;
 pub mod model;

@@ -5,7 +5,9 @@
 //! trace whose beginning is lost has receives without sends.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
+
+use rustc_hash::FxHashMap;
 
 use crate::model::finding::Doubts;
 use crate::model::trace::{Event, Kind, Payload, Trace};
@@ -72,7 +74,7 @@ struct Ends {
 }
 
 /// Ranks of the world to ranks of each communicator.
-pub(crate) fn local_ranks(trace: &Trace) -> Vec<HashMap<u32, u32>> {
+pub(crate) fn local_ranks(trace: &Trace) -> Vec<FxHashMap<u32, u32>> {
     let of = |members: &Vec<u32>| members.iter().zip(0..).map(|(&world, local)| (world, local)).collect();
     trace.communicators.iter().map(|one| of(&one.members)).collect()
 }
@@ -81,7 +83,7 @@ pub(crate) fn local_ranks(trace: &Trace) -> Vec<HashMap<u32, u32>> {
 pub(crate) fn matched(trace: &Trace) -> Matched<'_> {
     let locals = local_ranks(trace);
     let mut doubts = Doubts::default();
-    let mut channels: HashMap<Channel, Ends> = HashMap::new();
+    let mut channels: FxHashMap<Channel, Ends> = FxHashMap::default();
     for (rank, events) in (0..).zip(&trace.events) {
         for (index, event) in (0..).zip(events) {
             let place = Place { rank, event: index };
@@ -196,7 +198,7 @@ fn causal_order(trace: &Trace, messages: &[Message], message_of: &[Vec<Option<u3
     let mut next = vec![0_u32; trace.events.len()];
     let mut sent = vec![false; messages.len()];
     let mut ready = BinaryHeap::new();
-    let mut waits_for: HashMap<u32, u32> = HashMap::new();
+    let mut waits_for: FxHashMap<u32, u32> = FxHashMap::default();
     let push = |ready: &mut BinaryHeap<_>, rank: u32, event: u32| {
         if let Some(first) = trace.events[rank as usize].get(event as usize) {
             ready.push(Reverse((first.end_ns, rank)));

@@ -8,7 +8,7 @@
 //! A missing piece leaves nothing to check: the memory may have been overwritten since. So there are two replays, one that infers such
 //! pieces and one that believes checksums alone.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::arena::{Arena, Step};
 use crate::crc;
@@ -116,8 +116,8 @@ pub(crate) enum Belief {
 struct Replay<'t> {
     belief: Belief,
     data: Vec<Datum>,
-    classes: HashMap<(u32, u64), u32>,
-    held: Vec<HashMap<(u32, u64), Rope>>,
+    classes: FxHashMap<(u32, u64), u32>,
+    held: Vec<FxHashMap<(u32, u64), Rope>>,
     memories: Vec<Memory<'t>>,
 }
 
@@ -329,8 +329,8 @@ pub(crate) fn follow(arena: &Arena<'_>, belief: Belief) -> Provenance {
     let mut replay = Replay {
         belief,
         data: Vec::new(),
-        classes: HashMap::new(),
-        held: vec![HashMap::new(); arena.size],
+        classes: FxHashMap::default(),
+        held: vec![FxHashMap::default(); arena.size],
         memories: (0..arena.size)
             .map(|_| Memory::new(arena.size, arena.chunk_sample))
             .collect(),

@@ -5,12 +5,14 @@
 //! that brings everyone through. In it, a pair of ranks exchanges at most one message each way; ranks that wait for their neighbours, or a
 //! token that goes round, bring everyone through some time, too, but with the same pairs again and again.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation};
 use crate::arena::{Arena, Message};
-use crate::epochs::Joined;
 use crate::filters::Filters;
+use crate::joined::Joined;
 use crate::model::finding::{Collective, Confidence, Reason};
 use crate::ranks::RankSet;
 
@@ -136,8 +138,8 @@ impl Attempt {
             messages: Vec::new(),
             repeats: false,
         };
-        let mut under_way: HashMap<u32, RankSet> = HashMap::new();
-        let mut pairs = HashSet::new();
+        let mut under_way: FxHashMap<u32, RankSet> = FxHashMap::default();
+        let mut pairs = FxHashSet::default();
         while *effort > 0 {
             let mut moves = false;
             for rank in 0..size {

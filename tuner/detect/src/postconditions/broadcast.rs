@@ -4,14 +4,17 @@
 //! behind the other and follow each other at once, are one broadcast. It must account for all data of its messages: what the last rank of a
 //! chain gather sends visits every rank as well, but in messages that carry other data, too.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use super::forwarding::OwnPlaces;
 use super::{Operation, all_equal, ground, shown_bytes, united};
 use crate::arena::Arena;
-use crate::epochs::{Joined, inseparable, is_adjacent, site_groups, spans};
+use crate::epochs::{inseparable, is_adjacent, spans};
 use crate::filters::Filters;
 use crate::flows::{Flow, View, occurrences, participants};
+use crate::joined::Joined;
 use crate::model::finding::{Collective, Confidence, Reason};
 use crate::provenance::{Ground, Provenance};
 use crate::ranks::RankSet;
@@ -35,7 +38,8 @@ pub(crate) struct Spread {
 
 /// Roots of the messages that carry a piece: ranks that send it before they receive it, and from which it comes to all others.
 fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) {
-    let (mut sends, mut receives): (HashMap<u32, u32>, HashMap<u32, u32>) = (HashMap::new(), HashMap::new());
+    let (mut sends, mut receives): (FxHashMap<u32, u32>, FxHashMap<u32, u32>) =
+        (FxHashMap::default(), FxHashMap::default());
     for &hop in hops {
         let [(from, sent), (to, received)] = arena.ends(hop);
         sends.entry(from).and_modify(|at| *at = sent.min(*at)).or_insert(sent);
@@ -54,7 +58,7 @@ fn roots(arena: &Arena<'_>, hops: &[u32], ranks: &RankSet) -> (Vec<u32>, usize) 
         return (Vec::new(), origins.len());
     }
     let reaches_all = |root: &u32| {
-        let mut has: HashMap<u32, u32> = HashMap::new();
+        let mut has: FxHashMap<u32, u32> = FxHashMap::default();
         for &hop in hops {
             let [(from, sent), (to, received)] = arena.ends(hop);
             if from == *root || has.get(&from).is_some_and(|since| *since < sent) {
@@ -121,15 +125,13 @@ fn spread(
 /// Spreads among flows.
 pub(crate) fn spreads(
     arena: &Arena<'_>,
-    provenance: &Provenance,
+    known: (&Provenance, &OwnPlaces),
     flows: &[Flow],
     filters: &mut Filters,
 ) -> Vec<Spread> {
-    let groups = site_groups(arena, std::iter::empty());
-    let known = (provenance, &OwnPlaces::new(arena));
     let mut all = Vec::new();
     for flow in flows.iter().filter(|flow| flow.hops.len() + 1 >= super::FEWEST_RANKS) {
-        for way in ways(arena, &groups, &flow.hops) {
+        for way in ways(arena, &flow.hops) {
             let times = occurrences(arena, &way);
             let several = times.len() > 1;
             let found: Vec<Spread> = times
@@ -151,10 +153,10 @@ pub(crate) fn spreads(
 }
 
 /// Messages of a piece by groups of call sites, if each group brings it to all ranks: the same data are sent again by other code.
-fn ways(arena: &Arena<'_>, groups: &[u32], hops: &[u32]) -> Vec<Vec<u32>> {
+fn ways(arena: &Arena<'_>, hops: &[u32]) -> Vec<Vec<u32>> {
     let mut by_sites: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for &hop in hops {
-        by_sites.entry(groups[hop as usize]).or_default().push(hop);
+        by_sites.entry(arena.sites[hop as usize]).or_default().push(hop);
     }
     if by_sites
         .values()
@@ -222,7 +224,7 @@ pub(crate) fn candidates(arena: &Arena<'_>, spreads: &[Spread]) -> Vec<Candidate
 /// Group of tags of each member: operations that are under way at once are told apart by their tags.
 fn tag_groups(arena: &Arena<'_>, spreads: &[Spread], members: &[usize]) -> Vec<usize> {
     let mut sets = Joined::new(members.len());
-    let mut first: HashMap<i32, usize> = HashMap::new();
+    let mut first: FxHashMap<i32, usize> = FxHashMap::default();
     for (at, &member) in members.iter().enumerate() {
         for &hop in &spreads[member].hops {
             let known = *first.entry(arena.messages[hop as usize].tag).or_insert(at);

@@ -6,7 +6,9 @@
 //! coincidence, where p is how often unrelated data coincide in this very trace. Chance is refuted if the first takes fewer bits, by a margin.
 //! Nothing is to be said if all trials are hits; chance explains nothing if no unrelated data coincide.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
 
 use super::Operation;
 use crate::arena::Arena;
@@ -90,7 +92,7 @@ pub(crate) fn spreads_by_chance(arena: &Arena<'_>, groups: &[u32], used: &[bool]
 /// Messages by content: all, and those of operations.
 #[derive(Debug, Default)]
 struct Tally {
-    contents: HashMap<(u64, u32), (u64, u64)>,
+    contents: FxHashMap<(u64, u32), (u64, u64)>,
     total: (u64, u64),
 }
 

@@ -1,10 +1,13 @@
 //! Deliveries: data that go from one rank to one other, straight or through others that pass them on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
-use crate::epochs::{Joined, site_groups};
+use crate::epochs::site_groups;
 use crate::flows::{Flow, View, occurrences};
+use crate::joined::Joined;
 use crate::model::trace::Blocks;
 use crate::provenance::Provenance;
 use crate::ranks::RankSet;
@@ -60,7 +63,7 @@ fn place_at_end(arena: &Arena<'_>, provenance: &Provenance, flow: &Flow, last: u
 
 /// Deliveries among flows; flows that branch are none.
 fn deliveries(arena: &Arena<'_>, provenance: &Provenance, flows: &[Flow], view: View) -> Vec<Delivery> {
-    let mut all: HashMap<Vec<u32>, Delivery> = HashMap::new();
+    let mut all: FxHashMap<Vec<u32>, Delivery> = FxHashMap::default();
     for flow in flows {
         for path in occurrences(arena, &flow.hops) {
             let (Some(&first), Some(&last)) = (path.first(), path.last()) else {

@@ -3,7 +3,7 @@
 //! ranks that count up, the number that comes is the one that the rank itself sends a step later. So a place from which a rank also sends what never came
 //! to it has its own numbers, and nothing is forwarded from there. Long data are known by their content, wherever they were copied to.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{Arena, Message};
 use crate::model::trace::Payload;
@@ -11,14 +11,14 @@ use crate::provenance::TELLING_BYTES;
 
 /// Places from which ranks send numbers of their own: rank and address, as far as no message comes there.
 pub(crate) struct OwnPlaces {
-    places: HashSet<(u32, u64)>,
+    places: FxHashSet<(u32, u64)>,
 }
 
 impl OwnPlaces {
     pub(crate) fn new(arena: &Arena<'_>) -> Self {
         let received = received(arena);
         // The first time that a rank receives this content.
-        let mut came: HashMap<(u32, u64, u32), u32> = HashMap::new();
+        let mut came: FxHashMap<(u32, u64, u32), u32> = FxHashMap::default();
         for message in &arena.messages {
             let at = came.entry(content(message.to, message.received)).or_insert(u32::MAX);
             *at = message.receive_at.min(*at);

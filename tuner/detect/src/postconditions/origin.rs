@@ -1,18 +1,18 @@
 //! Origin of data by their chunks: a rank that repacks what it received is not where the data begin.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Operation;
 use crate::arena::{Arena, Message};
 
 /// First message that carries each chunk.
 pub(crate) struct Origins {
-    first: HashMap<(u64, u64), u32>,
+    first: FxHashMap<(u64, u64), u32>,
 }
 
 impl Origins {
     pub(crate) fn new(arena: &Arena<'_>) -> Self {
-        let mut first = HashMap::new();
+        let mut first = FxHashMap::default();
         for (id, message) in (0..).zip(&arena.messages) {
             for chunk in message.sent.sampled(arena.chunk_sample) {
                 first.entry((chunk.hash, chunk.bytes)).or_insert(id);

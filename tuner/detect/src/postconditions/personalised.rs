@@ -13,7 +13,7 @@ use super::{
     united,
 };
 use crate::arena::{Arena, Step};
-use crate::epochs::{is_before, site_groups, spans};
+use crate::epochs::{is_before, spans};
 use crate::filters::Filters;
 use crate::flows::View;
 use crate::model::finding::{Collective, Confidence, Reason};
@@ -215,7 +215,6 @@ fn stars(
     let mut found = Vec::new();
     let all = instances(arena, stream, pairs, View::Own, filters, cut);
     let count = all.len();
-    let mut groups: Option<Vec<u32>> = None;
     for (deliveries, messages) in all {
         let block = |one: &&Delivery| {
             let (rank, address, blocks) = if collective == Collective::Gather {
@@ -241,12 +240,9 @@ fn stars(
             filters.count(Reason::NoOrder);
             continue;
         }
-        if order == Layout::Apart {
-            let groups = groups.get_or_insert_with(|| site_groups(arena, std::iter::empty()));
-            if is_interleaved(arena, groups, &messages) {
-                filters.count(Reason::OverlappingEpochs);
-                continue;
-            }
+        if order == Layout::Apart && is_interleaved(arena, &arena.sites, &messages) {
+            filters.count(Reason::OverlappingEpochs);
+            continue;
         }
         let mut why = vec![match collective {
             Collective::Gather => "data of every rank come to the root",

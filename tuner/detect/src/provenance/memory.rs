@@ -1,6 +1,8 @@
 //! Memory of a rank: which data lie at which addresses, as far as messages told.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+
+use rustc_hash::FxHashSet;
 
 use super::{Datum, Rope, Segment, slice};
 use crate::model::trace::Payload;
@@ -55,7 +57,7 @@ enum Fate {
 impl Piece<'_> {
     /// Fate of the bytes from one offset to another, where data with these chunks lie now. The first and the last chunk of what came end where
     /// that does, and tell nothing.
-    fn fate(&self, from: u64, to: u64, known: &HashSet<u64>, sample: u64) -> Fate {
+    fn fate(&self, from: u64, to: u64, known: &FxHashSet<u64>, sample: u64) -> Fate {
         let Some(came) = self.came.filter(|_| !known.is_empty()) else {
             return Fate::Open;
         };
@@ -118,7 +120,7 @@ impl<'t> Memory<'t> {
         let chunks = payload
             .sampled(self.chunk_sample)
             .filter(|_| payload.bytes >= FEWEST_CHUNKED_BYTES);
-        let known: HashSet<u64> = chunks.map(|chunk| chunk.hash).collect();
+        let known: FxHashSet<u64> = chunks.map(|chunk| chunk.hash).collect();
         let mut parts = Vec::new();
         if self.pieces.is_empty() || payload.blocks.is_some() && payload.pieces() > MOST_BLOCKS {
             return parts;
@@ -142,7 +144,7 @@ impl<'t> Memory<'t> {
         (begin, end, ahead): (u64, u64, u64),
         step: u32,
         data: &[Datum],
-        known: &HashSet<u64>,
+        known: &FxHashSet<u64>,
         parts: &mut Vec<Part>,
     ) {
         let first = self.pieces.range(..=begin).next_back().map_or(begin, |(at, _)| *at);

@@ -4,7 +4,9 @@
 //! of them begins like it. Ranks of a tree send the last piece first, so that this is known only when they have sent all of them: the arena is gone
 //! through before it is replayed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use super::{TELLING_BYTES, begins_alike};
 use crate::arena::{Arena, Step};
@@ -27,8 +29,8 @@ pub(super) struct Piece {
 }
 
 /// Pieces by the steps that send them.
-pub(super) fn pieces(arena: &Arena<'_>) -> HashMap<u32, Piece> {
-    let mut found = HashMap::new();
+pub(super) fn pieces(arena: &Arena<'_>) -> FxHashMap<u32, Piece> {
+    let mut found = FxHashMap::default();
     for steps in &arena.steps_of {
         for (at, &step) in steps.iter().enumerate() {
             let (whole, payload) = match arena.steps[step as usize] {

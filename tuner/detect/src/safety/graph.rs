@@ -1,6 +1,8 @@
 //! Graph of what happens before what, with groups of events contracted to one step each.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+
+use rustc_hash::FxHashMap;
 
 use crate::epochs::components;
 use crate::matching::{Matched, Place};
@@ -119,12 +121,12 @@ impl<'m> Contracted<'m> {
             first_of_rank.push(next);
             next += events.len();
         }
-        let mut joined: HashMap<(u32, u32), usize> = HashMap::new();
+        let mut joined: FxHashMap<(u32, u32), usize> = FxHashMap::default();
         let mut edges: Vec<Vec<u32>> = vec![Vec::new(); next];
         let node = |place: Place| first_of_rank[place.rank as usize] + place.event as usize;
         let is_taken = |place: Place| self.is_taken[place.rank as usize][place.event as usize];
         for (rank, events) in (0..).zip(&trace.events) {
-            let mut collectives: HashMap<u32, u32> = HashMap::new();
+            let mut collectives: FxHashMap<u32, u32> = FxHashMap::default();
             for (index, event) in (0..).zip(events) {
                 let own = node(Place { rank, event: index });
                 if index > 0 {
@@ -159,7 +161,7 @@ impl<'m> Contracted<'m> {
             }
         }
         let component = components(&edges);
-        let mut size: HashMap<usize, usize> = HashMap::new();
+        let mut size: FxHashMap<usize, usize> = FxHashMap::default();
         for one in &component {
             *size.entry(*one).or_default() += 1;
         }
@@ -183,7 +185,7 @@ impl<'m> Contracted<'m> {
 
 /// Shortest circle from a node within its component.
 fn shortest(edges: &[Vec<u32>], component: &[usize], start: usize) -> Vec<usize> {
-    let mut from: HashMap<usize, usize> = HashMap::new();
+    let mut from: FxHashMap<usize, usize> = FxHashMap::default();
     let mut open = VecDeque::from([start]);
     while let Some(node) = open.pop_front() {
         for &to in &edges[node] {

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{FEWEST_RANKS, FEWEST_RECURRENCES, Operation, common_count};
 use crate::arena::{Arena, Step};
 use crate::arithmetic::{ALL, ORDERING, Operators, Shape};
-use crate::epochs::{Joined, site_groups};
 use crate::filters::Filters;
+use crate::joined::Joined;
 use crate::model::finding::{Collective, Confidence, Reason};
 use crate::ranks::RankSet;
 use replay::{Completion, Replay};
@@ -34,7 +34,6 @@ pub(crate) fn operations(arena: &Arena<'_>, filters: &mut Filters) -> Vec<Operat
     if arena.size < FEWEST_RANKS {
         return Vec::new();
     }
-    let groups = site_groups(arena, std::iter::empty());
     let mut shapes: BTreeMap<Shape, Vec<Step<'_>>> = BTreeMap::new();
     for step in &arena.steps {
         let payload = match *step {
@@ -54,7 +53,6 @@ pub(crate) fn operations(arena: &Arena<'_>, filters: &mut Filters) -> Vec<Operat
                 arena,
                 ranks: &ranks,
                 shape,
-                groups: &groups,
             };
             found.extend(search.run_all(&steps, filters));
         }
@@ -94,8 +92,6 @@ struct Search<'a, 't> {
     arena: &'a Arena<'t>,
     ranks: &'a [u32],
     shape: Shape,
-    /// Group of call sites of each message.
-    groups: &'a [u32],
 }
 
 impl Search<'_, '_> {
@@ -108,7 +104,7 @@ impl Search<'_, '_> {
         let mut by_sites: BTreeMap<u32, Vec<Step<'_>>> = BTreeMap::new();
         for step in steps {
             if let Step::Send(id) | Step::Receive(id) = *step {
-                by_sites.entry(self.groups[id as usize]).or_default();
+                by_sites.entry(self.arena.sites[id as usize]).or_default();
             }
         }
         if by_sites.len() < 2 || by_sites.len() > MOST_GROUPS {
@@ -116,7 +112,9 @@ impl Search<'_, '_> {
         }
         for step in steps {
             match *step {
-                Step::Send(id) | Step::Receive(id) => by_sites.entry(self.groups[id as usize]).or_default().push(*step),
+                Step::Send(id) | Step::Receive(id) => {
+                    by_sites.entry(self.arena.sites[id as usize]).or_default().push(*step)
+                }
                 Step::Own(..) => by_sites.values_mut().for_each(|all| all.push(*step)),
             }
         }

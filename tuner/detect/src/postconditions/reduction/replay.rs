@@ -1,6 +1,6 @@
 //! Replay of values: who contributed to what a rank sends.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::arithmetic::{ALL, Operators, SELECTING, Shape};
 use crate::model::trace::Payload;
@@ -58,7 +58,7 @@ struct State {
     /// Values that it received since.
     since: Vec<usize>,
     /// Values that it may pass on, by CRC.
-    held: HashMap<u32, usize>,
+    held: FxHashMap<u32, usize>,
     /// True if it sends, or shows, its own part before it is changed.
     shows_own: bool,
     /// Operands of a result that was not seen yet.
@@ -71,7 +71,7 @@ pub(super) struct Replay {
     shape: Shape,
     pub(super) values: Vec<Value>,
     states: Vec<State>,
-    carried: HashMap<u32, usize>,
+    carried: FxHashMap<u32, usize>,
     /// Attempts to explain a value by arithmetic.
     attempts: u64,
     /// By rank: it has contributions of all.
@@ -87,7 +87,7 @@ impl Replay {
             shape,
             values: Vec::new(),
             states: vec![State::default(); size],
-            carried: HashMap::new(),
+            carried: FxHashMap::default(),
             attempts: 0,
             whole: vec![Vec::new(); size],
             prefixes: vec![Vec::new(); size],
@@ -342,7 +342,7 @@ impl Replay {
         };
         if contributors.len() == self.size {
             self.states[at] = State {
-                held: HashMap::from([(crc, value)]),
+                held: FxHashMap::from_iter([(crc, value)]),
                 shows_own: self.states[at].shows_own,
                 ..State::default()
             };
