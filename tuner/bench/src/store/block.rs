@@ -240,7 +240,7 @@ impl Run {
         let mut statement = self
             .store
             .connection
-            .prepare(
+            .prepare_cached(
                 "SELECT keys.text, names.text, state, detail FROM blocks
                  JOIN texts AS keys ON keys.id = blocks.key JOIN texts AS names ON names.id = blocks.block
                  WHERE run = ?1 AND state <> 'done' ORDER BY blocks.rowid",

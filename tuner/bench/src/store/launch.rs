@@ -106,7 +106,7 @@ impl Run {
         let mut statement = self
             .store
             .connection
-            .prepare(
+            .prepare_cached(
                 "SELECT id, tag, key, plan_path, report_path, log_path, report_offset, report_lines, seconds
                  FROM launches WHERE run = ?1 AND ended IS NULL AND instance <> ?2 ORDER BY id",
             )

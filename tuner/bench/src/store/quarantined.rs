@@ -61,7 +61,7 @@ impl Quarantined {
         let mut statement = self
             .store
             .connection
-            .prepare(
+            .prepare_cached(
                 "SELECT candidate, kind, detail FROM quarantined WHERE library = ?1 AND machine = ?2 AND run <> ?3 ORDER BY candidate",
             )
             .map_err(failed())?;

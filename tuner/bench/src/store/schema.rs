@@ -64,7 +64,7 @@ const MIGRATIONS: [Migration; 11] = [
     },
 ];
 
-/// A step from one version to the next, in one transaction.
+/// A step from one version to the next.
 struct Migration {
     /// SQL statements, which run first.
     sql: &'static str,
@@ -107,27 +107,26 @@ pub(super) fn open(path: &Path, lock: &mut lock::WriterLock) -> Result<Connectio
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map_err(error("keep its plans of statements"))?;
     let had_data = version > 0 && version < SCHEMA_VERSION;
-    for (done, migration) in MIGRATIONS
-        .iter()
-        .enumerate()
-        .skip(usize::try_from(version).unwrap_or(0))
-    {
-        let migrate = error("migrate it");
-        (|| {
-            let transaction = connection.transaction()?;
-            transaction.execute_batch(migration.sql)?;
-            (migration.then)(&transaction)?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", done as i64 + 1)?;
-            transaction.commit()
-        })()
-        .map_err(migrate)?;
+    if version < SCHEMA_VERSION {
+        migrate(&mut connection, version).map_err(error("migrate it"))?;
     }
     if had_data {
         // Gives back what the old form took. On a full disk the file stays as large as it was, and is as good.
         let _ = connection.execute_batch("VACUUM");
     }
     Ok(connection)
+}
+
+/// Leads a file from a version to the newest one, as a whole: each transaction waits for the disk several times.
+fn migrate(connection: &mut Connection, version: i64) -> Result<(), rusqlite::Error> {
+    let transaction = connection.transaction()?;
+    for migration in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
+        transaction.execute_batch(migration.sql)?;
+        (migration.then)(&transaction)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    transaction.commit()
 }
 
 /// Version of a file. An error if another program or a newer kilter wrote it.

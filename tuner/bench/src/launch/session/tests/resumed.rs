@@ -19,61 +19,70 @@ fn sample_rows(site: &Site) -> Vec<(i64, String, Vec<u8>)> {
 /// A run of three blocks is stopped dead after every number of lines. `worker_died`: the report ends where the tuner had read
 /// it; otherwise it holds what the worker wrote afterwards.
 fn killed_everywhere(worker_died: bool) {
+    // Start, noise, three blocks of 2 x (enter, settings, samples) and an end, end.
+    let all = 2 + 3 * 7 + 1;
+    // A few at the same time: they mostly wait for processes.
+    at_once(0..4, |first| {
+        (first..=all)
+            .step_by(4)
+            .for_each(|lines| killed_after(lines, all, worker_died))
+    });
+}
+
+/// The same after this number of lines, of which there are so many.
+fn killed_after(lines: usize, all: usize, worker_died: bool) {
     let ids = ["b1", "b2", "b3"];
-    for lines in 0.. {
-        let site = Site::new();
-        let before = {
-            let run = site.run();
-            let mut session = site.session(&run, "good");
-            session.dies_after_lines = Some(lines);
-            let outcome = session
-                .measure_all(&blocks(&ids), &mut |_| ())
-                .and_then(|_| session.finish());
-            if outcome.is_ok() {
-                // Start, noise, three blocks of 2 x (enter, settings, samples) and an end, end.
-                assert_eq!(lines, 2 + 3 * 7 + 1);
-                return;
-            }
-            sample_rows(&site)
-        };
-        let offset = site.sql::<i64>("SELECT report_offset FROM launches")[0];
-        assert_eq!(site.sql::<i64>("SELECT report_lines FROM launches"), [lines as i64]);
-        let report = site.directory.path().join("run1-key-1.report.jsonl");
-        if worker_died && report.exists() {
-            std::fs::File::options()
-                .write(true)
-                .open(&report)
-                .unwrap()
-                .set_len(offset.cast_unsigned())
-                .unwrap();
-        }
-        let done = site.sql::<String>("SELECT block FROM blocks_view");
+    let site = Site::new();
+    let before = {
         let run = site.run();
-        assert!(run.resumed);
         let mut session = site.session(&run, "good");
-        let outcomes = session.measure_all(&blocks(&ids), &mut |_| ()).unwrap();
-        assert_eq!(outcomes, ids.map(expected), "after {lines} lines");
-        let after = sample_rows(&site);
-        assert_eq!(after[..before.len()], before, "samples were lost after {lines} lines");
-        let asked = site.asked(2);
-        assert!(
-            !done.iter().any(|id| asked.contains(id)),
-            "{done:?} were measured again: {asked:?}"
-        );
-        let end = session.finish().unwrap();
-        assert!(
-            end.dropin_calls["blocks"] >= 3,
-            "the end does not cover every block: {end:?}"
-        );
-        assert_eq!(
-            site.sql::<i64>("SELECT count(*) FROM launches WHERE ended IS NULL"),
-            [0]
-        );
-        // Only the block under way may have been measured twice.
-        let done_rows = "SELECT count(*) FROM samples_view AS s JOIN blocks_view AS b USING (run, key, block) WHERE s.launch = b.launch";
-        assert_eq!(site.sql::<i64>(done_rows), [6]);
-        site.nobody_is_left();
+        session.dies_after_lines = Some(lines);
+        let outcome = session
+            .measure_all(&blocks(&ids), &mut |_| ())
+            .and_then(|_| session.finish());
+        assert_eq!(outcome.is_ok(), lines == all, "{lines} of {all} lines");
+        if lines == all {
+            return;
+        }
+        sample_rows(&site)
+    };
+    let offset = site.sql::<i64>("SELECT report_offset FROM launches")[0];
+    assert_eq!(site.sql::<i64>("SELECT report_lines FROM launches"), [lines as i64]);
+    let report = site.directory.path().join("run1-key-1.report.jsonl");
+    if worker_died && report.exists() {
+        std::fs::File::options()
+            .write(true)
+            .open(&report)
+            .unwrap()
+            .set_len(offset.cast_unsigned())
+            .unwrap();
     }
+    let done = site.sql::<String>("SELECT block FROM blocks_view");
+    let run = site.run();
+    assert!(run.resumed);
+    let mut session = site.session(&run, "good");
+    let outcomes = session.measure_all(&blocks(&ids), &mut |_| ()).unwrap();
+    assert_eq!(outcomes, ids.map(expected), "after {lines} lines");
+    let after = sample_rows(&site);
+    assert_eq!(after[..before.len()], before, "samples were lost after {lines} lines");
+    let asked = site.asked(2);
+    assert!(
+        !done.iter().any(|id| asked.contains(id)),
+        "{done:?} were measured again: {asked:?}"
+    );
+    let end = session.finish().unwrap();
+    assert!(
+        end.dropin_calls["blocks"] >= 3,
+        "the end does not cover every block: {end:?}"
+    );
+    assert_eq!(
+        site.sql::<i64>("SELECT count(*) FROM launches WHERE ended IS NULL"),
+        [0]
+    );
+    // Only the block under way may have been measured twice.
+    let done_rows = "SELECT count(*) FROM samples_view AS s JOIN blocks_view AS b USING (run, key, block) WHERE s.launch = b.launch";
+    assert_eq!(site.sql::<i64>(done_rows), [6]);
+    site.nobody_is_left();
 }
 
 #[test]

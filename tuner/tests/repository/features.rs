@@ -1,8 +1,6 @@
 //! One set of features for all builds. Cargo gives a dependency the features that the selected packages ask for: where those of what links MPI
 //! are fewer than the workspace's, `scripts/build` compiles the dependency and all above it once more for each further library.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeSet;
 use std::process::Command;
 

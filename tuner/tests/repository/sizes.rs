@@ -2,11 +2,11 @@
 //!
 //! Tests do not count: a module of tests at the end of a file, files named `tests.rs`, folders named `tests` or `benches`.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+use crate::root;
 
 /// Lines of code that a file may have.
 const MOST: usize = 400;
@@ -51,7 +51,7 @@ fn objections(found: &BTreeMap<String, usize>) -> Vec<String> {
 
 #[test]
 fn files_are_short() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
+    let root = root();
     let mut found = BTreeMap::new();
     measured(&root, &root, &mut found);
     assert!(found.len() > 300, "{} files", found.len());

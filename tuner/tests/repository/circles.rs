@@ -3,11 +3,11 @@
 //! A module and its children are one thing here: a child may use what its parent declares. What is compared are siblings, at every level of
 //! every crate; a name that a parent re-exports counts as a use of the child that defines it. Tests inside of modules do not count.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::root;
 
 /// The modules above one, from the crate's root.
 type Name = Vec<String>;
@@ -20,10 +20,6 @@ struct Module {
 
 /// Uses among the children of a module: who, whom, and where that is seen.
 type Level = BTreeMap<String, BTreeMap<String, String>>;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
-}
 
 /// The `src` directories of all crates.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -1,8 +1,6 @@
 //! The pages of the repository hang together: links lead somewhere, the contents name every page, every table has a page that says what
 //! it shows.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -10,13 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::CommandFactory as _;
 use kilter::cli::Cli;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .find(|folder| folder.join("docs/SUMMARY.md").is_file())
-        .expect("the manual lies above this crate")
-        .to_path_buf()
-}
+use crate::root;
 
 /// Every file below `folder`, without what is built or belongs to git.
 fn files(folder: &Path) -> Vec<PathBuf> {

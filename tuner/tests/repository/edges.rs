@@ -1,12 +1,10 @@
 //! Which crate of the workspace may depend on which: arrows go down, and a new one is a decision.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-mod metadata;
+use crate::metadata;
 
 /// Crates and what they may depend on, from the bottom up.
 const ALLOWED: &[(&str, &[&str])] = &[

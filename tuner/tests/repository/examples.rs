@@ -3,14 +3,12 @@
 //! Crates without examples have `doctest = false`: rustdoc would read each of them once more, to find none. Libraries and programs without tests have
 //! `test = false`: each would be compiled and linked once more.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-mod metadata;
+use crate::metadata;
 
 /// Every file of Rust below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
