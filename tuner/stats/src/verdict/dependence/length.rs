@@ -66,16 +66,23 @@ fn invert(count: usize, shown: f64) -> f64 {
     correlation
 }
 
-/// The expectation of [`shown`] for an autoregressive process: its covariances, centred.
+/// The expectation of [`shown`] for an autoregressive process: its covariances, centred. A row of these has the powers of the correlation up to
+/// both ends.
 fn shown_by(count: usize, correlation: f64) -> f64 {
-    let covariance = |a: usize, b: usize| correlation.powi(a.abs_diff(b) as i32);
+    let powers = std::iter::successors(Some(1.0), |power| Some(power * correlation));
+    let up_to: Vec<f64> = powers
+        .take(count)
+        .scan(0.0, |sum, power| {
+            *sum += power;
+            Some(*sum)
+        })
+        .collect();
     let rows: Vec<f64> = (0..count)
-        .map(|a| (0..count).map(|b| covariance(a, b)).sum::<f64>() / count as f64)
+        .map(|a| (up_to[a] + up_to[count - 1 - a] - 1.0) / count as f64)
         .collect();
     let all = rows.iter().sum::<f64>() / count as f64;
-    let centred = |a: usize, b: usize| covariance(a, b) - rows[a] - rows[b] + all;
-    let squares: f64 = (0..count).map(|a| centred(a, a)).sum();
-    let neighbours: f64 = (1..count).map(|b| centred(b - 1, b)).sum();
+    let squares: f64 = rows.iter().map(|row| 1.0 - 2.0 * row + all).sum();
+    let neighbours: f64 = rows.windows(2).map(|pair| correlation - pair[0] - pair[1] + all).sum();
     neighbours / squares.max(f64::MIN_POSITIVE) + 1.0 / count as f64
 }
 

@@ -84,18 +84,9 @@ impl Products {
         order.windows(2).map(|pair| self.at(pair[0], pair[1])).sum()
     }
 
-    /// Sum over all pairs of positions with one label.
-    fn within(&self, order: &[usize], members: &[Vec<usize>]) -> f64 {
-        let mut sum = 0.0;
-        for group in members {
-            for (index, a) in group.iter().enumerate() {
-                sum += group[index + 1..]
-                    .iter()
-                    .map(|b| self.at(order[*a], order[*b]))
-                    .sum::<f64>();
-            }
-        }
-        sum
+    /// Sum over these pairs of positions.
+    fn within(&self, order: &[usize], pairs: &[(usize, usize)]) -> f64 {
+        pairs.iter().map(|(a, b)| self.at(order[*a], order[*b])).sum()
     }
 
     /// The products of the means of groups, `groups[launch]` from 0 in order.
@@ -187,36 +178,39 @@ impl Pooled {
     /// The test.
     pub(super) fn test(&self, allocations: Allocations<'_>) -> Found {
         let count = self.launches.len();
-        let mut groupings: Vec<Vec<Vec<usize>>> = std::iter::successors(Some(2), |width| Some(width * 2))
+        let mut groupings: Vec<Vec<(usize, usize)>> = std::iter::successors(Some(2), |width| Some(width * 2))
             .take_while(|width| width * 2 <= count)
-            .map(|width| members(self.launches.iter().map(|launch| launch / width)))
+            .map(|width| alike(self.launches.iter().map(|launch| launch / width)).0)
             .collect();
         let known = match allocations {
             Allocations::Unknown => None,
             Allocations::Known(of) | Allocations::Units(of) => {
-                let groups = members(self.launches.iter().map(|launch| of.get(*launch).copied().unwrap_or(0)));
-                (groups.len() > 1).then_some(groups)
+                let (pairs, labels) = alike(self.launches.iter().map(|launch| of.get(*launch).copied().unwrap_or(0)));
+                (labels > 1).then_some(pairs)
             }
         };
         let has_allocations = known.is_some();
         groupings.extend(known);
-        let statistics = |order: &[usize]| -> Vec<f64> {
-            std::iter::once(self.products.lag_one(order))
-                .chain(groupings.iter().map(|members| self.products.within(order, members)))
-                .collect()
-        };
-        let (orders, _) = self.orders();
         // The observed order comes first.
-        let drawn: Vec<Vec<f64>> = orders.iter().map(|order| statistics(order)).collect();
-        let scaled = standardised(&drawn);
-        let largest: Vec<f64> = scaled
-            .iter()
-            .map(|row| row.iter().copied().fold(f64::MIN, f64::max))
-            .collect();
+        let (orders, _) = self.orders();
+        let column = |statistic: &dyn Fn(&[usize]) -> f64| {
+            let drawn: Vec<f64> = orders.iter().map(|order| statistic(order)).collect();
+            standardised(drawn)
+        };
+        let mut largest = column(&|order| self.products.lag_one(order));
+        let mut last = largest[0];
+        for pairs in &groupings {
+            let drawn = column(&|order| self.products.within(order, pairs));
+            last = drawn[0];
+            largest
+                .iter_mut()
+                .zip(drawn)
+                .for_each(|(most, one)| *most = most.max(one));
+        }
         let reached = largest.iter().filter(|value| **value >= largest[0] - 1e-9).count();
         Found {
             p: reached as f64 / largest.len() as f64,
-            by_allocation: has_allocations && scaled[0].last().is_some_and(|last| *last >= largest[0] - 1e-9),
+            by_allocation: has_allocations && last >= largest[0] - 1e-9,
         }
     }
 
@@ -284,40 +278,31 @@ fn permute(order: &mut Vec<usize>, at: usize, end: usize, all: &mut Vec<Vec<usiz
     }
 }
 
-/// Positions by label, labels in order.
-fn members(labels: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+/// All pairs of positions with one label, and the number of labels.
+fn alike(labels: impl Iterator<Item = usize>) -> (Vec<(usize, usize)>, usize) {
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (position, label) in labels.enumerate() {
         groups.entry(label).or_default().push(position);
     }
-    groups.into_values().collect()
+    let count = groups.len();
+    let pairs = groups.values().flat_map(|group| {
+        let each = group.iter().enumerate();
+        each.flat_map(|(at, a)| group[at + 1..].iter().map(|b| (*a, *b)))
+    });
+    (pairs.collect(), count)
 }
 
-/// Every statistic less its mean, by its standard deviation, over all rows.
-fn standardised(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let count = rows.len() as f64;
-    let columns = rows.first().map_or(0, Vec::len);
-    let moments: Vec<(f64, f64)> = (0..columns)
-        .map(|column| {
-            let mean = rows.iter().map(|row| row[column]).sum::<f64>() / count;
-            let square = rows.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>() / count;
-            (mean, square.sqrt())
-        })
-        .collect();
-    let scale = |row: &Vec<f64>| {
-        row.iter()
-            .zip(&moments)
-            .map(|(value, (mean, deviation))| {
-                // A statistic that is the same in every order shows nothing.
-                if *deviation > 1e-12 {
-                    (value - mean) / deviation
-                } else {
-                    0.0
-                }
-            })
-            .collect()
-    };
-    rows.iter().map(scale).collect()
+/// A statistic less its mean, by its standard deviation, over all orders.
+fn standardised(mut drawn: Vec<f64>) -> Vec<f64> {
+    let count = drawn.len() as f64;
+    let mean = drawn.iter().sum::<f64>() / count;
+    let deviation = (drawn.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    // A statistic that is the same in every order shows nothing.
+    let varies = deviation > 1e-12;
+    for value in &mut drawn {
+        *value = if varies { (*value - mean) / deviation } else { 0.0 };
+    }
+    drawn
 }
 
 /// Begins of segments: after launches with which more than a few cells ended.
