@@ -59,9 +59,12 @@ pub(crate) fn flows(arena: &Arena<'_>, provenance: &Provenance, view: View, used
     data.retain(|_, cut| {
         cut.borders.sort_unstable();
         cut.borders.dedup();
-        cut.hops = vec![Vec::new(); cut.borders.len().saturating_sub(1)];
-        too_fine += u64::from(cut.borders.len() > MOST_CUTS);
-        cut.borders.len() <= MOST_CUTS
+        let is_too_fine = cut.borders.len() > MOST_CUTS;
+        too_fine += u64::from(is_too_fine);
+        if !is_too_fine {
+            cut.hops = vec![Vec::new(); cut.borders.len().saturating_sub(1)];
+        }
+        !is_too_fine
     });
     let mut carried = 0;
     for &id in &followed {
