@@ -99,6 +99,23 @@ pub struct Settings {
     pub environment: Pairs,
 }
 
+impl Settings {
+    /// Every setting where it says that it belongs: a variable in a file of parameters would reach no rank.
+    #[must_use]
+    pub fn divided(decisions: &Decisions<'_>) -> Settings {
+        let mut settings = Settings::default();
+        for assignment in decisions.assignments {
+            let list = if assignment.environment {
+                &mut settings.environment
+            } else {
+                &mut settings.parameters
+            };
+            list.push((assignment.name.clone(), assignment.value.clone()));
+        }
+        settings
+    }
+}
+
 /// An emitter's part of the page for the administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Page {

@@ -49,15 +49,7 @@ impl Emitter for OpenMpi {
         decisions: &Decisions<'_>,
         emitted: &mut Emitted,
     ) -> anyhow::Result<Settings> {
-        let mut settings = Settings::default();
-        for assignment in decisions.assignments {
-            let list = if assignment.environment {
-                &mut settings.environment
-            } else {
-                &mut settings.parameters
-            };
-            list.push((assignment.name.clone(), assignment.value.clone()));
-        }
+        let mut settings = Settings::divided(decisions);
         let (rules, text) = rules(installation.library, decisions)?;
         if !rules.is_empty() {
             let name = rules_name(installation.library.rules_file.form);

@@ -99,6 +99,8 @@ fn an_added_emitter_writes_files_that_are_read_back_listed_and_found_again() {
         let emitted = crate::write_files(emitter, installation, decisions, &directory).unwrap();
         let setup = crate::read_back(emitter, installation, &emitted).unwrap();
         assert_eq!(setup.expected, [("eager_limit".to_owned(), "32768".to_owned())]);
+        let named = directory.join("mpi.ini").display().to_string();
+        assert!(setup.environment.contains(&("INI_FILE".to_owned(), named)));
         assert_eq!(emitted.carrier("eager_limit"), "mpi.ini");
         let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
         assert!(read("README.txt").contains("1. mpi.ini: add its lines to ~/.mpi.ini."));

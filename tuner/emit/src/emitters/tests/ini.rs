@@ -1,4 +1,4 @@
-//! An emitter as somebody would add it: a library that reads its settings from an INI file, `name=value` lines below `[mpi]`.
+//! An emitter as somebody would add it: a library that reads its parameters from an INI file, `name=value` lines below `[mpi]`.
 
 use std::path::Path;
 
@@ -11,6 +11,9 @@ use crate::installation::Installation;
 use crate::scope::{Scope, home};
 use crate::site_file::{Pairs, Places, SiteFile};
 use crate::{Emitted, File};
+
+/// Names the file that is read in place of `~/.mpi.ini`.
+const USER_FILE: &str = "INI_FILE";
 
 static SITE_FILE: SiteFile = SiteFile {
     name: "ini",
@@ -32,18 +35,20 @@ pub(in crate::emitters) struct Ini;
 
 impl Emitter for Ini {
     fn write(&self, _: &Installation<'_>, decisions: &Decisions<'_>, _: &mut Emitted) -> anyhow::Result<Settings> {
-        Ok(Settings {
-            parameters: decisions.pairs(),
-            ..Settings::default()
-        })
+        Ok(Settings::divided(decisions))
     }
 
-    fn staged(&self, _: &Installation<'_>, _: &Emitted, read: Settings) -> anyhow::Result<Setup> {
-        Ok(Setup {
+    fn staged(&self, _: &Installation<'_>, emitted: &Emitted, read: Settings) -> anyhow::Result<Setup> {
+        let mut setup = Setup {
             expected: read.parameters,
             environment: read.environment,
             ..Setup::default()
-        })
+        };
+        if let Some(name) = emitted.files.get(&File::Parameters) {
+            let path = emitted.directory.join(name).display().to_string();
+            setup.environment.push((USER_FILE.to_owned(), path));
+        }
+        Ok(setup)
     }
 
     fn page(&self, _: &Installation<'_>, _: &Decisions<'_>, emitted: &Emitted, _: &Settings) -> Page {
