@@ -169,3 +169,33 @@ fn sites(messages: &[Message<'_>]) -> Vec<u32> {
     ends.iter().for_each(|&(send, receive)| sets.join(send, receive));
     ends.iter().map(|&(send, _)| sets.find(send) as u32).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sites that send to one receive are one group, whichever messages come between.
+    #[test]
+    fn sites_that_messages_connect_are_one_group() {
+        let data = Payload::default();
+        let place = Place { rank: 0, event: 0 };
+        let message = |(send_site, receive_site)| Message {
+            from: 0,
+            to: 1,
+            tag: 0,
+            send: place,
+            receive: place,
+            send_at: 0,
+            receive_at: 0,
+            send_site,
+            receive_site,
+            begin_ns: 0,
+            end_ns: 0,
+            intact: true,
+            sent: &data,
+            received: &data,
+        };
+        let messages = [(7, 8), (5, 6), (9, 8), (6, 6)].map(message);
+        assert_eq!(sites(&messages), [0, 2, 0, 2]);
+    }
+}

@@ -357,6 +357,14 @@ mod tests {
     }
 
     #[test]
+    fn all_launches_of_a_group_are_paired_wherever_they_stand() {
+        let (pairs, labels) = alike([4, 4, 7, 7, 4].into_iter());
+        assert_eq!((pairs, labels), (vec![(0, 1), (0, 4), (1, 4), (2, 3)], 2));
+        assert_eq!(standardised(vec![1.0, 1.0]), [0.0, 0.0], "the same in every order");
+        assert_eq!(standardised(vec![1.0, 3.0]), [-1.0, 1.0]);
+    }
+
+    #[test]
     fn grouped_products_are_those_of_means() {
         let mut products = Products::new(4);
         products.add(&[1.0, 3.0, -2.0, -2.0]);
