@@ -2,20 +2,14 @@
 //! are fewer than the workspace's, `scripts/build` compiles the dependency and all above it once more for each further library.
 
 use std::collections::BTreeSet;
-use std::process::Command;
+
+use crate::metadata::cargo;
 
 /// Packages with their features as Cargo resolves them for those that are selected, each behind one that depends on it: a package that programs of a
 /// build use may have other features there than in what is built.
 fn resolved(selected: &[&str]) -> BTreeSet<(String, String)> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args(["tree", "--offline", "--prefix", "depth", "--format", " {p} {f}"])
-        .args(selected)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let asked = ["tree", "--offline", "--prefix", "depth", "--format", " {p} {f}"];
+    let text = cargo(&[&asked, selected].concat());
     let mut above: Vec<String> = Vec::new();
     let mut pairs = BTreeSet::new();
     for line in text.lines() {
