@@ -60,7 +60,7 @@ pub use trace::{
     TraceFormat,
 };
 pub use traced::Traced;
-pub use tune::{Only, Tune};
+pub use tune::{Goal, Only, Tune};
 pub use validate_statistics::ValidateStatistics;
 pub use verify_algorithms::VerifyAlgorithms;
 pub use which::Which;

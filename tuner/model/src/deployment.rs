@@ -32,8 +32,8 @@ pub struct Assignment {
 pub enum Selection {
     /// The library with these settings for this collective (algorithm, segment size, fan-out): name, value.
     Settings(Vec<(String, String)>),
-    /// A mock-up, by id.
-    Mockup(String),
+    /// A composition of calls, by id, with one value per parameter.
+    Mockup(String, Vec<u64>),
     /// An algorithm of the registry, by id, with one value per parameter.
     Algorithm(String, Vec<u64>),
     /// A row of a user's plugin.
@@ -44,7 +44,7 @@ pub enum Selection {
 #[must_use]
 pub fn with_knob(selection: &Selection, name: &str, value: u64) -> Selection {
     match selection {
-        Selection::Mockup(_) => selection.clone(),
+        Selection::Mockup(..) => selection.clone(),
         Selection::Settings(settings) => {
             let others = settings.iter().filter(|(knob, _)| knob != name).cloned();
             Selection::Settings(others.chain([(name.to_owned(), value.to_string())]).collect())
@@ -107,7 +107,7 @@ impl Selection {
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect::<Vec<_>>()
                 .join(" "),
-            Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => {
+            Selection::Mockup(..) | Selection::Algorithm(..) | Selection::Plugin(_) => {
                 let values = self.parameters().into_iter();
                 self.implementation()
                     .map(str::to_owned)
@@ -124,7 +124,7 @@ impl Selection {
     pub fn implementation(&self) -> Option<&str> {
         match self {
             Selection::Settings(_) => None,
-            Selection::Mockup(id) | Selection::Algorithm(id, _) => Some(id),
+            Selection::Mockup(id, _) | Selection::Algorithm(id, _) => Some(id),
             Selection::Plugin(plugin) => Some(&plugin.row.id),
         }
     }
@@ -134,9 +134,9 @@ impl Selection {
     #[must_use]
     pub fn named(&self) -> Option<String> {
         let values = match self {
-            Selection::Algorithm(_, values) => values.as_slice(),
+            Selection::Algorithm(_, values) | Selection::Mockup(_, values) => values.as_slice(),
             Selection::Plugin(plugin) => &plugin.values,
-            Selection::Mockup(_) | Selection::Settings(_) => &[],
+            Selection::Settings(_) => &[],
         };
         let values: Vec<String> = values.iter().map(u64::to_string).collect();
         let at = if values.is_empty() { "" } else { "@" };
@@ -148,8 +148,9 @@ impl Selection {
     pub fn parameters(&self) -> Vec<(String, String)> {
         match self {
             Selection::Settings(settings) => settings.clone(),
-            Selection::Mockup(_) => Vec::new(),
-            Selection::Algorithm(id, parameters) => algorithm_parameters(id, parameters),
+            Selection::Algorithm(id, parameters) | Selection::Mockup(id, parameters) => {
+                algorithm_parameters(id, parameters)
+            }
             Selection::Plugin(plugin) => {
                 let parameters = plugin.row.parameters.iter().zip(&plugin.values);
                 parameters
@@ -166,7 +167,7 @@ impl Selection {
     pub fn acts_on_all_sizes(&self, collective: Collective, library: &Library) -> bool {
         match self {
             Selection::Settings(_) => !library.keeps_other_sizes(collective),
-            Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => !collective.volume_is_known(),
+            Selection::Mockup(..) | Selection::Algorithm(..) | Selection::Plugin(_) => !collective.volume_is_known(),
         }
     }
 
@@ -175,7 +176,7 @@ impl Selection {
     pub fn kind(&self) -> FixKind {
         match self {
             Selection::Settings(_) => FixKind::Parameter,
-            Selection::Mockup(_) => FixKind::Mockup,
+            Selection::Mockup(..) => FixKind::Mockup,
             Selection::Algorithm(..) | Selection::Plugin(_) => FixKind::Algorithm,
         }
     }

@@ -1,7 +1,7 @@
 //! The ledger of decisions: each is a [`Change`] with the targets that it was confirmed to fix and its state. Pure.
 //!
 //! A change goes one way: a step of the search proposes it when launches have confirmed it ([`Ledger::confirm`]), it is deployed or found
-//! superfluous ([`Ledger::deploy`], [`Ledger::deploy_needed`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
+//! superfluous ([`Ledger::deploy`], [`Ledger::deploy_confirmed`]), launches from the emitted files prove it ([`Ledger::prove`]) or it is taken back
 //! (`taking_back`). Everything else is a rule about the ledger:
 //!
 //! * [`Ledger::deployment`] is what files and launches read: the settings of all standing changes, the latest for each name, and their
@@ -118,15 +118,6 @@ impl Ledger {
         self.enter(proposal, State::Confirmed);
     }
 
-    /// Credits a confirmed change with further targets: those that needed nothing else while it was in force. Without this it would be superfluous as
-    /// soon as other changes fix the targets for which it was confirmed.
-    pub fn credit<'t>(&mut self, change: &Change, targets: impl Iterator<Item = &'t String>) {
-        let its = |decision: &&mut Decision| decision.state == State::Confirmed && decision.change == *change;
-        if let Some(decision) = self.decisions.iter_mut().find(its) {
-            decision.fixes.extend(targets.cloned());
-        }
-    }
-
     /// Enters a change that is to be deployed. It replaces the selection for its cell that was chosen before.
     pub fn deploy(&mut self, proposal: Proposal) {
         if let Some(cell) = proposal.change.cell() {
@@ -160,7 +151,10 @@ impl Ledger {
     /// The deployment, with the changes that launches have confirmed in this round of the search.
     #[must_use]
     pub fn in_force(&self) -> Deployment {
-        self.in_force_without(&[])
+        of(self
+            .decisions
+            .iter()
+            .filter(|decision| decision.stands() || decision.state == State::Confirmed))
     }
 
     /// The deployment that was proven last.

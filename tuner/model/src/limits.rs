@@ -106,7 +106,7 @@ fn replaced(selection: &Selection) -> Option<Collective> {
     match selection {
         Selection::Settings(_) => None,
         Selection::Plugin(plugin) => Some(plugin.row.collective),
-        Selection::Mockup(id) => mockup::find(id).map(|row| row.collective),
+        Selection::Mockup(id, _) => mockup::find(id).map(|row| row.collective),
         Selection::Algorithm(id, _) => registry::find(id).map(|row| row.collective),
     }
 }
@@ -119,7 +119,7 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
     match selection {
         Selection::Settings(_) => Some(0),
         Selection::Plugin(row) => row.scratch_bytes(ranks, bytes),
-        Selection::Mockup(id) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
+        Selection::Mockup(id, _) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
         Selection::Algorithm(id, parameters) => {
             let row = registry::find(id)?;
             let on = |nodes: &Nodes| {
@@ -188,12 +188,12 @@ mod tests {
         // These run in place, or in the library, and keep no scratch.
         for free in [
             algorithm("allreduce.ring"),
-            Selection::Mockup("allreduce.as_reduce_bcast".to_owned()),
+            Selection::Mockup("allreduce.as_reduce_bcast".to_owned(), Vec::new()),
             Selection::Settings(vec![("coll_tuned_allreduce_algorithm".to_owned(), "4".to_owned())]),
         ] {
             assert_eq!(limits.refusal(&free, call(64 * MIB)), None, "{}", free.id());
         }
-        let mockup = Selection::Mockup("reduce.as_allreduce".to_owned());
+        let mockup = Selection::Mockup("reduce.as_allreduce".to_owned(), Vec::new());
         assert!(limits.refusal(&mockup, call(2 * MIB)).is_some());
         assert_eq!(Limits::default().refusal(&doubling, call(1 << 40)), None);
     }
@@ -276,7 +276,7 @@ mod tests {
     /// A volume of 1 MiB divides into blocks and keeps 256 KiB, less than the padded volumes just below it.
     #[test]
     fn a_rule_has_no_volume_that_is_padded_beyond_the_memory() {
-        let mockup = Selection::Mockup("bcast.as_scatter_allgather".to_owned());
+        let mockup = Selection::Mockup("bcast.as_scatter_allgather".to_owned(), Vec::new());
         let limits = limited(MIB / 2);
         let at = |bytes| Call {
             ranks: 4,

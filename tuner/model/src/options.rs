@@ -198,6 +198,27 @@ impl Options {
     }
 }
 
+/// What a deployment is to reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Goal {
+    /// Every call that can become faster does, and no guideline is broken.
+    #[default]
+    Fastest,
+    /// As few calls as possible change so that no guideline is broken.
+    Smallest,
+}
+
+impl Goal {
+    /// The word in options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Goal::Fastest => "fastest",
+            Goal::Smallest => "smallest",
+        }
+    }
+}
+
 /// Options of `tune`.
 #[derive(Debug, Clone)]
 pub struct TuneOptions {
@@ -215,6 +236,8 @@ pub struct TuneOptions {
     pub algorithms: bool,
     /// Collectives and sizes that are put through the contest even without a violation.
     pub contests: Vec<(Collective, u64)>,
+    /// What a deployment is to reach.
+    pub goal: Goal,
     /// Most rounds.
     pub rounds: usize,
     /// Overlap targets to meet.

@@ -59,23 +59,6 @@ impl Choice {
         self.chosen.is_some() && self.unfixed_because.is_some()
     }
 
-    /// True if the cell is not fixed and nothing is to be deployed for it.
-    #[must_use]
-    pub fn finds_nothing(&self) -> bool {
-        self.chosen.is_none() && self.unfixed_because.is_some()
-    }
-
-    /// Leaves the chosen candidate out for this reason, and nothing takes its place.
-    pub fn leave_out(&mut self, why: &NotDeployed) {
-        let Some(chosen) = &self.chosen else { return };
-        let left_out = format!("`{}` {why}", chosen.id());
-        self.unfixed_because = Some(match self.unfixed_because.take() {
-            Some(reason) => format!("{reason}; {left_out}"),
-            None => left_out,
-        });
-        self.clear(&|_| why.clone());
-    }
-
     /// Drops a partial fix, since something fixes the cell. A fix stays.
     pub fn drop_partial(&mut self) {
         if self.is_partial() {
@@ -92,24 +75,6 @@ impl Choice {
         for one in self.contest.candidates.iter_mut().filter(|one| one.chosen) {
             one.chosen = false;
             one.not_deployed = Some(why(one));
-        }
-    }
-
-    /// Leaves the chosen candidate out if it takes more than `1 - floor` of the default's time: something else fixes the target. Those that were
-    /// compared with it are no better.
-    pub fn give_way(&mut self, floor: f64) {
-        let gains_nothing = |one: &Contestant| one.chosen && one.ratio_to_default > 1.0 - floor;
-        if !self.contest.candidates.iter().any(gains_nothing) {
-            return;
-        }
-        let no_better = |one: &Contestant| NotDeployed::NoBetterThanDefault {
-            ratio: one.ratio_to_default,
-        };
-        self.clear(&no_better);
-        for one in &mut self.contest.candidates {
-            if let Some(NotDeployed::SimplerChosen { .. } | NotDeployed::FasterChosen { .. }) = one.not_deployed {
-                one.not_deployed = Some(no_better(one));
-            }
         }
     }
 
@@ -276,7 +241,7 @@ fn simplicity(candidate: &Measured) -> (u8, usize) {
     match &candidate.selection {
         None => (0, 0),
         Some(Selection::Settings(settings)) => (1, settings.len()),
-        Some(Selection::Mockup(_)) => (2, 0),
+        Some(Selection::Mockup(..)) => (2, 0),
         // Fewer numbers that a reader has to understand.
         Some(Selection::Algorithm(_, values)) => (3, values.len()),
         // One more file to install.

@@ -1,6 +1,6 @@
 //! Findings of the search, in one shape for all of its steps: the changes that launches have confirmed, and for each target the evidence. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kilter_model::change::{Cell, Change};
 use kilter_model::deployment::{Assignment, Selection};
@@ -12,18 +12,6 @@ use crate::choose::Choice;
 use crate::reasons;
 use crate::target::Target;
 
-/// Time of calls under changes over their time without them.
-pub type Gains = BTreeMap<Cell, f64>;
-
-/// The gains of these and of those together: times of a call that both change are multiplied.
-#[must_use]
-pub fn together(mut these: Gains, those: Gains) -> Gains {
-    for (cell, ratio) in those {
-        *these.entry(cell).or_insert(1.0) *= ratio;
-    }
-    these
-}
-
 /// Findings of a step, or of several together.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -33,15 +21,6 @@ pub struct Findings {
     pub evidence: BTreeMap<String, Evidence>,
     /// Candidates for whole launches that looked better and were not confirmed, by id.
     pub left_behind: Vec<(String, NotDeployed)>,
-    /// Targets whose bounds were met by the medians under a confirmed change of whole launches, and not without it, although launches differed too
-    /// much to confirm more than its proposal says.
-    pub met: Vec<(Change, BTreeSet<String>)>,
-    /// Targets that need no selection, since the default met their bounds in a contest under the settings in force.
-    pub held: BTreeSet<String>,
-    /// Calls that the confirmed changes of whole launches make faster or slower, targets or not.
-    pub gains: Gains,
-    /// Settings of whole launches that the step's seconds had no room for, by id.
-    pub untried: BTreeSet<String>,
 }
 
 /// Everything that was measured for a target.
@@ -83,9 +62,6 @@ impl Findings {
                     fixes: fixes.into_iter().collect(),
                 });
             }
-            if choice.chosen.is_none() && choice.unfixed_because.is_none() && !target.bounds.is_empty() {
-                findings.held.insert(name.clone());
-            }
             let evidence = findings.evidence.entry(name).or_default();
             evidence.contest = Some(choice.contest);
             evidence.unfixed_because = choice.unfixed_because;
@@ -98,10 +74,6 @@ impl Findings {
     pub fn and(mut self, other: Findings) -> Findings {
         self.proposals.extend(other.proposals);
         self.left_behind.extend(other.left_behind);
-        self.met.extend(other.met);
-        self.held.extend(other.held);
-        self.gains = together(self.gains, other.gains);
-        self.untried.extend(other.untried);
         for (target, more) in other.evidence {
             let own = self.evidence.entry(target).or_default();
             own.launch_wide.extend(more.launch_wide);

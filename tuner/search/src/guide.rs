@@ -280,7 +280,7 @@ fn node_ranks(nodes: &Nodes) -> usize {
 fn own_row(selection: &Selection) -> Option<Row> {
     match selection {
         Selection::Algorithm(id, parameters) => Some((registry::find(id)?, parameters.clone())),
-        Selection::Settings(_) | Selection::Mockup(_) | Selection::Plugin(_) => None,
+        Selection::Settings(_) | Selection::Mockup(..) | Selection::Plugin(_) => None,
     }
 }
 

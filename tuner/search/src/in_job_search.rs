@@ -41,7 +41,7 @@ use crate::choose::{Choice, Measured, Otherwise, choose_among};
 use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit};
 use crate::guide::Guide;
-use crate::proof::{self, Finding};
+use crate::proof::Finding;
 use crate::repetition::Purpose;
 use crate::space;
 use crate::target::Target;
@@ -80,6 +80,8 @@ pub struct Contests<'c, 'a> {
     favoured: Vec<(Collective, String)>,
     /// True if the library's algorithms alone compete, each with the setting that hands the collective to their component.
     hands_on: bool,
+    /// True if compositions of plain calls compete.
+    compositions: bool,
     /// Patterns in which ranks arrive apart in finals.
     arrivals: &'c [Arrival],
 }
@@ -102,6 +104,7 @@ impl<'c, 'a> Contests<'c, 'a> {
             finds_first: false,
             favoured: Vec::new(),
             hands_on: false,
+            compositions: true,
             arrivals: &parts.jobs.site.options.arrivals,
         }
     }
@@ -141,6 +144,15 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
     }
 
+    /// Leaves out compositions of calls, which are measured when it is known what their calls are.
+    #[must_use]
+    pub fn without_compositions(self) -> Contests<'c, 'a> {
+        Contests {
+            compositions: false,
+            ..self
+        }
+    }
+
     /// Lets finals spend seconds of the proof, where nothing is found before them that it would prove.
     #[must_use]
     pub fn finding_first(self, finds_first: bool) -> Contests<'c, 'a> {
@@ -159,77 +171,33 @@ impl<'c, 'a> Contests<'c, 'a> {
         Contests { arrivals: &[], ..self }
     }
 
-    /// Finds the best candidate for each target, in the order given; stops where the budget ends.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
-    pub fn run(
-        &self,
-        targets: &[Target],
-        kinds: &dyn Fn(&Target, FixKind) -> bool,
-    ) -> anyhow::Result<Vec<(Target, Choice)>> {
-        let finals = self.screen_all(targets, kinds, &front)?;
-        let held = self.finals(finals, FINAL_LAUNCHES)?;
-        let findings = proof::of_finalists(
-            self.parts.jobs,
-            self.parts.proofs,
-            self.parts.quarantine,
-            &self.label,
-            (&self.setup, self.hands_on),
-            &held,
-        )?;
-        let rule = self.parts.jobs.site.rule(self.parts.facts.noise_seconds());
-        held.into_iter()
-            .map(|held| {
-                let Held {
-                    target,
-                    mut candidates,
-                    bounds,
-                    apart,
-                } = held;
-                let finding = findings.get(&target.name());
-                let credited = |one: &Selection| finding.is_none_or(|finding| finding.credits(one));
-                candidates.retain(|candidate| candidate.selection.as_ref().is_none_or(&credited));
-                let mut choice = self.choose_proven(
-                    &target,
-                    candidates.clone(),
-                    (&bounds, &apart),
-                    &rule,
-                    Otherwise::PartialFix,
-                )?;
-                if let Some(finding) = finding {
-                    choice.hidden = matches!(finding, Finding::NoEffect { .. });
-                    self.tell(&target, finding, &mut choice);
-                }
-                let library = &self.parts.jobs.site.library;
-                self.guide.explain(library, &target, &candidates, &mut choice.contest);
-                self.add_refused(&target, &mut choice);
-                let behind = self.left_behind.borrow_mut().remove(&target.name());
-                choice.contest.screened = behind.unwrap_or_default();
-                self.tell_why_not(&target, &choice);
-                Ok((target, choice))
-            })
-            .collect()
+    /// Adds to a choice everything that was noted of its target beside times: evidence on the library's algorithms, the model's explanation, what the
+    /// options forbid, and what the screening left behind.
+    pub fn complete(&self, target: &Target, measured: &[Measured], finding: Option<&Finding>, choice: &mut Choice) {
+        if let Some(finding) = finding {
+            self.tell(target, finding, choice);
+        }
+        let library = &self.parts.jobs.site.library;
+        self.guide.explain(library, target, measured, &mut choice.contest);
+        self.add_refused(target, choice);
+        let behind = self.left_behind.borrow_mut().remove(&target.name());
+        choice.contest.screened = behind.unwrap_or_default();
     }
 
-    /// Says what a partial fix lacks, and which finalists were faster than the default and are not deployed, and why; the report has those of the
-    /// screening as well.
-    fn tell_why_not(&self, target: &Target, choice: &Choice) {
-        if let (Some(chosen), Some(reason)) = (&choice.chosen, &choice.unfixed_because) {
-            self.parts.jobs.progress.note(&format!(
-                "{}: `{}` is chosen for its gain alone: {reason}",
-                target.name(),
-                chosen.id()
-            ));
-        }
-        for one in &choice.contest.candidates {
-            if let Some(why) = &one.not_deployed {
-                self.parts
-                    .jobs
-                    .progress
-                    .note(&format!("{}: `{}` {why}", target.name(), one.id));
-            }
-        }
+    /// Checks a selection that is to be deployed: rows of Kilter's and of plugins in the correctness matrix, the library's algorithms on [other
+    /// datatypes](datatypes). One that fails goes into quarantine with the kind that is returned.
+    ///
+    /// # Errors
+    /// A failure that the selection does not explain.
+    pub fn strike(&self, target: &Target, selection: &Selection) -> anyhow::Result<Option<FaultKind>> {
+        let Some(Objection { what, detail }) = self.fault(target, selection)? else {
+            return Ok(None);
+        };
+        let id = selection.id();
+        let text = format!("`{id}` is not deployed: it {what}: {detail}");
+        self.parts.jobs.progress.warn(&text);
+        self.parts.quarantine.add(&id, what, &detail);
+        Ok(Some(what))
     }
 
     /// Adds to the choice the evidence on the library's algorithms. If they have no effect, it also warns and puts them into quarantine.

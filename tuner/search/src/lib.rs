@@ -8,11 +8,13 @@ pub mod components;
 pub mod context;
 pub mod correctness;
 pub mod cost_model;
+pub mod decision;
 pub mod findings;
 pub mod gates;
 pub mod guide;
 pub mod heard;
 pub mod in_job_search;
+pub mod joint;
 pub mod ordered;
 pub mod plugins;
 pub mod pricing;
@@ -32,7 +34,6 @@ pub mod startup_algorithms;
 pub mod target;
 pub mod trials;
 pub mod verification;
-pub mod without;
 
 /// A smaller slowdown, as a fraction, does not take a fix back: launches of the same library on a shared machine differ by
 /// about as much.

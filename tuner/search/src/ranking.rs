@@ -81,7 +81,7 @@ mod tests {
             (chain(16384), 0.95),
             (row("reduce.two_tree", &[16384]), 1.75),
             (row("reduce.hopeless", &[16384]), 2.0),
-            (Selection::Mockup("reduce.as_allreduce".to_owned()), 0.1),
+            (Selection::Mockup("reduce.as_allreduce".to_owned(), Vec::new()), 0.1),
         ]);
         let has_knobs = |one: &Selection| matches!(one, Selection::Algorithm(_, values) if !values.is_empty());
         let refined = to_refine(&ratios, FixKind::Algorithm, &has_knobs);
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(
             best(1),
             [
-                Selection::Mockup("reduce.as_allreduce".to_owned()),
+                Selection::Mockup("reduce.as_allreduce".to_owned(), Vec::new()),
                 row("reduce.ring", &[])
             ]
         );

@@ -4,13 +4,14 @@
 //! Such a setting touches every collective at every size, so each candidate launch measures the violated cells with their
 //! bounds and, briefly, everything else: a value that fixes one cell and slows another is charged for it.
 //!
-//! [`candidates`] are the settings that may be tried, [`cost`] ranks them by one launch, [`finalists`] refines the best, [`confirming`] measures
+//! [`candidates`] are the settings that may be tried, [`groups`] finds those that act, [`cost`] ranks them by one launch, [`finalists`] refines the best, [`confirming`] measures
 //! these again.
 
 mod candidates;
 mod confirming;
 mod cost;
 mod finalists;
+mod groups;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,7 @@ use crate::trials::{CONFIRMING, Times, Trials};
 pub const NOT_ALL_TRIED: &str = "the budget ended before every launch setting was tried; raise --budget";
 
 /// Searches from `base`, the launch as it is deployed so far, files and drop-in included: a setting that slows an earlier round's algorithm does
-/// damage like any other. `banned` settings are not proposed, and none but those in `only`, by id, where these are given.
+/// damage like any other. `banned` settings are not proposed.
 ///
 /// # Errors
 /// A failure that no candidate explains.
@@ -41,7 +42,6 @@ pub fn search(
     base: Setup,
     targets: &[Target],
     banned: &BTreeSet<Assignment>,
-    only: Option<&BTreeSet<String>>,
 ) -> anyhow::Result<Findings> {
     let mut findings = Findings::default();
     if targets.is_empty() {
@@ -54,24 +54,30 @@ pub fn search(
         trials: Trials::new(parts, format!("{label}/settings"), targets, base),
         not_taken: BTreeMap::new(),
     };
-    let candidates = search.candidates(only);
-    let wanted: BTreeSet<String> = candidates.iter().map(|one| id(&one.assignments)).collect();
-    let groups = shared_launches::groups(&jobs.site.library, candidates);
-    jobs.progress.phase("search launch settings", groups.len() as u64);
+    let library = &jobs.site.library;
+    let is_shared = |candidate: &LaunchCandidate| {
+        let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
+        row.is_some_and(|row| row.screened_with.is_some())
+    };
+    let (shared, others): (Vec<LaunchCandidate>, Vec<LaunchCandidate>) =
+        search.candidates().into_iter().partition(is_shared);
+    let shared = shared_launches::groups(library, shared);
+    let groups = search.packed(others);
+    let launches = shared.len() + groups.len();
+    if launches == 0 {
+        return Ok(findings);
+    }
+    jobs.progress.phase("search launch settings", launches as u64);
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
-    let found = screen(&mut search.trials, groups, &present)?;
-    if found.is_cut_short {
-        let launched = found
-            .times
-            .iter()
-            .map(|(candidate, _)| id(&candidate.assignments))
-            .collect();
-        findings.untried = wanted.difference(&launched).cloned().collect();
+    let found = screen(&mut search.trials, shared, &present)?;
+    let (acting, is_cut_short) = search.test_groups(groups, &present)?;
+    if found.is_cut_short || is_cut_short {
+        jobs.progress.warn(NOT_ALL_TRIED);
     }
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
-    for (candidate, times) in found.times {
+    for (candidate, times) in found.times.into_iter().chain(acting) {
         search.refuse(&candidate, &times, &present, &mut findings);
         scored.push((search.cost(&times, &present), candidate));
     }

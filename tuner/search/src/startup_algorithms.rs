@@ -78,7 +78,7 @@ pub fn search(
     }
     let confirmed = Confirmed::measure(&mut launches, &composition, places)?;
     let chosen = confirmed.choose(&launches, &mut findings);
-    let accepted = confirmed.accept(&mut launches, &composition, &chosen, &mut findings)?;
+    let accepted = confirmed.accept(&mut launches, &composition, &chosen)?;
     propose(library, targets, &chosen, accepted, &mut findings);
     Ok(findings)
 }

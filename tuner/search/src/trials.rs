@@ -15,7 +15,6 @@ use kilter_stats::verdict::is_beyond;
 use crate::DAMAGE_FLOOR;
 use crate::by_itself;
 use crate::context::LaunchSearch;
-use crate::findings::Gains;
 use crate::repetition::{Purpose, repetitions, repetitions_of};
 use crate::target::Target;
 use kilter_model::change::id;
@@ -328,18 +327,6 @@ impl<'s, 'a> Trials<'s, 'a> {
 #[must_use]
 pub fn is_slower(before: &Sample, after: &Sample) -> bool {
     is_beyond(after, before, DAMAGE_FLOOR)
-}
-
-/// Times after over times before, of the library's collectives that differ for certain: every launch of one is beyond every launch of the other.
-#[must_use]
-pub fn gains(before: &Samples, after: &Samples) -> Gains {
-    let gain = |(subject, after): (&Subject, &Sample)| {
-        let before = before.get(subject)?;
-        let differs = is_slower(before, after) || is_slower(after, before);
-        let cell = (subject.collective()?, subject.bytes);
-        differs.then(|| (cell, after.median() / before.median()))
-    };
-    after.iter().filter_map(gain).collect()
 }
 
 /// The library's collectives that became slower.

@@ -32,7 +32,7 @@ fn the_library_competes_with_its_default_too() {
         measured(Some(algorithm("scan.linear")), &[9.0, 9.0, 9.0]),
         measured(Some(algorithm("scan.recursive_doubling")), &[1.0, 2.0, 3.0]),
         measured(
-            Some(Selection::Mockup("scan.as_exscan_reduce_local".to_owned())),
+            Some(Selection::Mockup("scan.as_exscan_reduce_local".to_owned(), Vec::new())),
             &[5.0; 3],
         ),
     ]);

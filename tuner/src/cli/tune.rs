@@ -39,6 +39,9 @@ pub struct Tune {
     /// Search the fastest choice for this collective and size even if it breaks no guideline, such as reduce@512K. Repeatable.
     #[arg(long, help_heading = super::FIXES, value_name = "FUNCTION@SIZE")]
     pub contest: Vec<String>,
+    /// What to reach: every call that can become faster does and no guideline is broken, or as few calls as possible change so that none is broken.
+    #[arg(long, help_heading = super::FIXES, value_enum, value_name = "GOAL", default_value_t = Goal::Fastest)]
+    pub goal: Goal,
     /// Most rounds of search and verification. The budget ends them, too, and so does a round that finds nothing more to deploy.
     #[arg(long, help_heading = super::FIXES, value_name = "N", default_value_t = 10)]
     pub rounds: usize,
@@ -71,6 +74,15 @@ pub struct Tune {
     /// first; --dry-run shows it alone.
     #[arg(long, help_heading = super::JOB, conflicts_with_all = ["ranks", "layouts", "platform"])]
     pub whole_machine: bool,
+}
+
+/// What to reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Goal {
+    /// Every call that can become faster, and no guideline is broken.
+    Fastest,
+    /// The smallest deployment under which no guideline is broken.
+    Smallest,
 }
 
 /// Kinds of fixes.

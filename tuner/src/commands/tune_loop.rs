@@ -16,6 +16,7 @@ pub(super) fn key_of(options: &TuneOptions) -> String {
         "parameters": options.parameters,
         "mockups": options.mockups,
         "algorithms": options.algorithms,
+        "goal": options.goal.name(),
         "rounds": options.rounds,
         "contests": contests,
         "targets": options.targets,

@@ -6,7 +6,7 @@ use kilter_algorithms::Collective;
 use kilter_model::config::ConfigError;
 use kilter_model::config::target::{self, Target};
 use kilter_model::limits::Limits;
-use kilter_model::options::{OptionError, TuneOptions, functions, parse_bytes, plugins, wrong};
+use kilter_model::options::{Goal, OptionError, TuneOptions, functions, parse_bytes, plugins, wrong};
 use kilter_tune::layouts::turns::PROOF_SHARE;
 
 use super::layouts::{Layouts, common, layouts};
@@ -79,6 +79,10 @@ pub fn tuning(typed: cli::Tune) -> Result<TuneOptions, OptionError> {
         mockups: matches!(typed.only, None | Some(cli::Only::Mockups | cli::Only::Algorithms)),
         algorithms: matches!(typed.only, None | Some(cli::Only::Algorithms | cli::Only::Plugins)),
         contests,
+        goal: match typed.goal {
+            cli::Goal::Fastest => Goal::Fastest,
+            cli::Goal::Smallest => Goal::Smallest,
+        },
         rounds: typed.rounds,
         targets: targets(&typed.targets, &typed.target_file)?,
         model: typed.model.model(),

@@ -1,7 +1,7 @@
 //! Turns decisions into files, and judges fresh launches under these files.
 
 use kilter_emit::{self as emit, Emitted};
-use kilter_model::change::{Cell, id};
+use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::{Plan, Subject};
@@ -15,9 +15,8 @@ use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
 use kilter_search::verification::{Medians, Reached, Verification, prove};
 
-use super::gainless::gainless;
 use super::spoilt::spoilt;
-use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_halves, take_back_idle};
+use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
 use super::{Tuned, apart};
 
 /// Verifications of one deployment, each with less in it than the one before.
@@ -47,8 +46,7 @@ impl<'s, 'a> Deploying<'s, 'a> {
     }
 }
 
-/// Emits the decisions and verifies exactly these files in fresh launches; takes back changes that slow anything, and partial fixes that gain
-/// nothing, and verifies again.
+/// Emits the decisions and verifies exactly these files in fresh launches; takes back changes that slow anything, and verifies again.
 pub(super) fn deploy_and_verify(
     parts: Deploying<'_, '_>,
     label: &str,
@@ -70,7 +68,7 @@ pub(super) fn deploy_and_verify(
             }
             Err(error) => return Err(error),
         };
-        let (spoilt, gainless) = (proven.spoilt, proven.gainless);
+        let spoilt = proven.spoilt;
         emit::confirm_ran(&parts.jobs.progress, parts.quarantine, &proven.emitted, &proven.after);
         tuned.deployment = ledger.deployment();
         tuned.emitted = Some(proven.emitted);
@@ -78,13 +76,9 @@ pub(super) fn deploy_and_verify(
         tuned.untouched = proven.untouched;
         tuned.arrivals = proven.arrivals;
         let (progress, library) = (&parts.jobs.progress, &parts.jobs.site.library);
-        let is_changed = attempt + 1 < ATTEMPTS && {
-            let is_slower = take_back(ledger, progress, library, &spoilt, &tuned.before);
-            take_back_gainless(ledger, progress, &gainless, &tuned.before) || is_slower
-        };
+        let is_changed = attempt + 1 < ATTEMPTS && take_back(ledger, progress, library, &spoilt, &tuned.before);
         if !is_changed {
-            let notes = spoilt.into_iter().map(|(_, note)| note);
-            for note in notes.chain(gainless.into_iter().map(|(_, note)| note)) {
+            for (_, note) in spoilt {
                 progress.warn(&format!("{note}; compare before you deploy"));
             }
             return Ok(());
@@ -107,8 +101,6 @@ struct Proven {
     untouched: Medians,
     /// Subjects that got slower, each with a note of how much.
     spoilt: Vec<(Subject, String)>,
-    /// Cells of partial fixes that gain nothing, each with a note of its time.
-    gainless: Vec<(Cell, String)>,
 }
 
 /// Emits the decisions that act, and measures them; `None` if nothing is left.
@@ -130,10 +122,8 @@ fn emit_and_prove(
     let (mut after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, reached)?;
     after.leave_open(&tuned.before);
     let mut spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
-    let rule = parts.jobs.site.rule(after.noise_seconds);
-    let gainless = gainless(ledger.partial_fixes(), (&after.medians, &untouched), &rule);
     let mut arrivals = Vec::new();
-    if spoilt.is_empty() && gainless.is_empty() {
+    if spoilt.is_empty() {
         let cells = parts.plan.cells.iter();
         let cells = cells.filter(|cell| touched(&cell.left) && tuned.is_first(&deployed, cell));
         let cells: Vec<_> = cells.collect();
@@ -147,7 +137,6 @@ fn emit_and_prove(
         after,
         untouched,
         spoilt,
-        gainless,
     }))
 }
 

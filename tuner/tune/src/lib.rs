@@ -15,12 +15,8 @@ use self::rounds::Rounds;
 
 mod apart;
 mod deploying;
-mod following;
-mod gainless;
 pub mod layouts;
-mod left_open;
 pub mod machine;
-mod necessity;
 mod rounds;
 mod searching;
 mod spoilt;

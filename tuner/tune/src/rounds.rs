@@ -8,10 +8,11 @@ use kilter_emit as emit;
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
-use kilter_model::options::TuneOptions;
+use kilter_model::options::{Goal, TuneOptions};
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
 use kilter_search::context::{Context, LaunchSearch};
+use kilter_search::decision::Known;
 use kilter_search::target::{Target, ask_for, dearest_first, targets};
 use kilter_search::verification::{Allowance, Medians, Verification, verify};
 use kilter_search::{pricing, reproducibility};
@@ -25,6 +26,8 @@ pub(super) struct Rounds<'c, 'a> {
     options: &'c TuneOptions,
     ledger: Ledger,
     tuned: Tuned,
+    /// Times and checks of all calls so far.
+    known: Known,
 }
 
 impl<'c, 'a> Rounds<'c, 'a> {
@@ -49,6 +52,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
             context,
             options,
             ledger: Ledger::default(),
+            known: Known::default(),
             tuned: Tuned {
                 after: None,
                 untouched: Medians::new(),
@@ -70,7 +74,9 @@ impl<'c, 'a> Rounds<'c, 'a> {
         let budget = &jobs.budget;
         let current = self.tuned.current();
         let (targets, violated) = self.targets(round, &current);
-        if targets.is_empty() && !self.tuned.goals.are_missed() {
+        // What breaks nothing can become faster all the same.
+        let is_wanted = !targets.is_empty() || round == 1 && self.options.goal == Goal::Fastest;
+        if !is_wanted && !self.tuned.goals.are_missed() {
             return Ok(ControlFlow::Break(()));
         }
         // A job that has not the seconds to start measures nothing, and has its grace all the same.
@@ -82,7 +88,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
         if violated > 0 {
             progress.note(&format!("round {round}: {violated} violated cell group(s) to fix"));
         }
-        self.search(round, &current, &targets)?;
+        self.search(round, &current, (&targets, is_wanted))?;
         if self.ledger.deployment() == *self.ledger.verified() {
             return Ok(ControlFlow::Break(()));
         }
@@ -109,7 +115,12 @@ impl<'c, 'a> Rounds<'c, 'a> {
     }
 
     /// Searches for the targets and for overlap, and enters what was chosen into the ledger.
-    fn search(&mut self, round: usize, current: &Verification, targets: &[Target]) -> anyhow::Result<()> {
+    fn search(
+        &mut self,
+        round: usize,
+        current: &Verification,
+        (targets, is_wanted): (&[Target], bool),
+    ) -> anyhow::Result<()> {
         let (context, options) = (self.context, self.options);
         let (jobs, budget) = (&context.jobs, &context.jobs.budget);
         let (ledger, tuned) = (&mut self.ledger, &mut self.tuned);
@@ -117,9 +128,9 @@ impl<'c, 'a> Rounds<'c, 'a> {
             Some(emitted) if !ledger.deployment().is_empty() => emit::staged(jobs, emitted)?,
             _ => Setup::default(),
         };
-        if !targets.is_empty() {
-            let (launch, contests) = (launch.clone(), &mut tuned.contests);
-            let search = || searching::search(ledger, context, options, round, launch, (current, targets), contests);
+        if is_wanted {
+            let (launch, known) = (launch.clone(), (&mut self.known, &mut tuned.contests));
+            let search = || searching::search(ledger, context, options, round, launch, (current, targets), known);
             budget.phase(SEARCH, budget.search_seconds(), search)?;
             taking_back::take_back_halves(ledger, &context.progress, &tuned.before);
         }
@@ -158,6 +169,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
             options,
             ledger,
             mut tuned,
+            ..
         } = self;
         ledger.mark(&mut tuned.contests);
         tuned.ledger = ledger;

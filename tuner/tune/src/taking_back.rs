@@ -165,20 +165,6 @@ pub(super) fn take_back(
     changed
 }
 
-/// Takes back partial fixes that gain nothing, each with a note of its time. True if any was taken back.
-pub(super) fn take_back_gainless(
-    ledger: &mut Ledger,
-    progress: &Progress,
-    gainless: &[(Cell, String)],
-    before: &Verification,
-) -> bool {
-    let mut changed = false;
-    for (cell, note) in gainless {
-        changed |= close(ledger, progress, *cell, note, before);
-    }
-    changed
-}
-
 /// Takes back the selection of a cell, for which none is proposed any more. True if there was one.
 fn close(ledger: &mut Ledger, progress: &Progress, cell: Cell, because: &str, before: &Verification) -> bool {
     let selection = ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before));

@@ -92,7 +92,7 @@ fn of_selection(collective: Collective, selection: &Selection, library: &Library
             }
         }
         // The drop-in stands before the library, which does not call it from within.
-        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => Scope::Of(own),
+        Selection::Mockup(..) | Selection::Algorithm(..) | Selection::Plugin(_) => Scope::Of(own),
     }
 }
 

@@ -29,7 +29,7 @@ fn algorithm(cell: Cell) -> Selection {
 }
 
 fn own() -> Selection {
-    Selection::Mockup("bcast.as_scatter_allgather".to_owned())
+    Selection::Mockup("bcast.as_scatter_allgather".to_owned(), Vec::new())
 }
 
 fn launch(settings: &[Assignment], fixes: &[&str]) -> Proposal {

@@ -70,8 +70,7 @@ impl Refusal {
 pub fn admit(jobs: &Jobs<'_>, store: &Store, selection: &Selection) -> anyhow::Result<Admission> {
     let (id, values) = match selection {
         Selection::Settings(_) => return Ok(Admission::Admitted),
-        Selection::Mockup(id) => (id, Vec::new()),
-        Selection::Algorithm(id, values) => (id, values.clone()),
+        Selection::Mockup(id, values) | Selection::Algorithm(id, values) => (id, values.clone()),
         Selection::Plugin(plugin) => (&plugin.row.id, plugin.values.clone()),
     };
     let parameters = serde_json::to_string(&values)?;

@@ -10,6 +10,15 @@ use crate::correctness::{Admission, admit};
 use crate::space;
 use crate::target::Target;
 
+/// True for a composition of plain calls.
+fn is_composed(selection: &Selection) -> bool {
+    let row = match selection {
+        Selection::Mockup(id, _) => kilter_algorithms::mockup::find(id),
+        _ => None,
+    };
+    row.is_some_and(|row| !row.is_over_lanes())
+}
+
 impl Contests<'_, '_> {
     /// Candidates of the kinds asked for that the options allow; a plugin's rows must also have passed the correctness matrix.
     pub(super) fn candidates(
@@ -28,6 +37,9 @@ impl Contests<'_, '_> {
             [own, plugins].concat()
         };
         all.retain(|one| kinds(target, one.kind()) && parts.jobs.site.options.limits.asks_for(one));
+        if !self.compositions {
+            all.retain(|one| !is_composed(one));
+        }
         let is_favoured = |one: &Selection| {
             let family = space::family(one);
             let mut favoured = self.favoured.iter();

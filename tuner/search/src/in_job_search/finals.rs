@@ -36,6 +36,26 @@ struct Launched {
     own_seconds: Option<f64>,
 }
 
+/// A finalist that is slower than the fastest by this factor in each of several launches is not measured any more.
+const LEFT_BEHIND: f64 = 1.15;
+
+/// Drops the finalists that no further launch can bring to the front: what they would cost measures those that are close.
+fn drop_slower(front: &mut Vec<Selection>, medians: &Medians) {
+    let middle = |values: &Vec<f64>| Sample::new(values.clone()).ok().map(|sample| sample.median());
+    let fastest = medians.values().filter(|values| values.len() >= FEWEST_LAUNCHES);
+    let fastest = fastest.filter_map(|values| Some((middle(values)?, values)));
+    let Some((_, fastest)) = fastest.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return;
+    };
+    front.retain(|selection| {
+        let Some(own) = medians.get(&selection.id()) else {
+            return true;
+        };
+        let mut launches = own.iter().zip(fastest);
+        own.len() < FEWEST_LAUNCHES || !launches.all(|(own, fastest)| *own > LEFT_BEHIND * fastest)
+    });
+}
+
 fn add(medians: &mut Medians, outcome: &BlockOutcome) {
     for id in outcome.samples.keys() {
         medians.entry(id.clone()).or_default().extend(outcome.median(id));
@@ -71,6 +91,7 @@ impl Contests<'_, '_> {
             .jobs
             .progress
             .phase("compare finalists", (launches * finals.len()) as u64);
+        let all = finals.clone();
         for launch in 0..launches {
             if !self.affords(self.expected_seconds(foreseen(&finals)), (launch, launches)) {
                 if launch == 0 {
@@ -79,8 +100,11 @@ impl Contests<'_, '_> {
                 break;
             }
             self.with_loan(launch, || self.final_launch(launch, &finals, &mut medians, &arrivals))?;
+            for ((_, front), medians) in finals.iter_mut().zip(&medians) {
+                drop_slower(front, &medians.together);
+            }
         }
-        Ok(self.held(finals, medians))
+        Ok(self.held(all, medians))
     }
 
     /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds, both also with ranks that arrive

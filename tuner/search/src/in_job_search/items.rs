@@ -23,7 +23,7 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                     settings: settings.clone(),
                     ..library
                 },
-                Selection::Mockup(mockup) => {
+                Selection::Mockup(mockup, _) => {
                     let row = kilter_algorithms::mockup::find(mockup);
                     let text = row.map(|row| row.side.to_owned()).unwrap_or_default();
                     Item {

@@ -25,7 +25,7 @@ fn one_pattern_of_many_algorithms_is_no_effect() {
     let found = Finding::of(Some(han), &forced(&[han; 9]), 4);
     assert_eq!(found, Finding::NoEffect { forced: 9 });
     assert!(!found.credits(&Selection::Settings(Vec::new())));
-    assert!(found.credits(&Selection::Mockup("bcast.as_scatter_allgather".to_owned())));
+    assert!(found.credits(&Selection::Mockup("bcast.as_scatter_allgather".to_owned(), Vec::new())));
 }
 
 #[test]

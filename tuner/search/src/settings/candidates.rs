@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
-use kilter_model::change::id;
 
 use super::Search;
 use crate::context::Site;
 use crate::space::{self, LaunchCandidate, Situation};
 
 impl Search<'_, '_> {
-    /// The candidates; none but those in `only`, by id, where these are given.
-    pub(super) fn candidates(&self, only: Option<&BTreeSet<String>>) -> Vec<LaunchCandidate> {
+    /// The candidates.
+    pub(super) fn candidates(&self) -> Vec<LaunchCandidate> {
         let parts = &self.trials.parts;
         let (jobs, site) = (parts.jobs, &parts.jobs.site);
         let candidates = space::launch_candidates(&site.library, &parts.facts.transports(), self.trials.targets);
@@ -22,7 +21,6 @@ impl Search<'_, '_> {
             !site.library.leaves_to_site(&candidate.parameter, &set)
                 && !limits.leaves_parameter(&site.library, &candidate.parameter)
                 && !self.is_banned(candidate)
-                && only.is_none_or(|only| only.contains(&id(&candidate.assignments)))
         });
         candidates
     }

@@ -13,11 +13,11 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use super::Search;
-use crate::findings::{Findings, together};
+use crate::findings::Findings;
 use crate::savings;
 use crate::space::LaunchCandidate;
 use crate::target::Target;
-use crate::trials::{Samples, Times, damaged, gains};
+use crate::trials::{Samples, Times, damaged};
 
 impl Search<'_, '_> {
     /// Measures the finalists and the present state in turn, several launches each; accepts candidates greedily while each
@@ -48,13 +48,11 @@ impl Search<'_, '_> {
                 Judged::Taken => {
                     let change = Change::of_launch(candidate.assignments.clone());
                     let new = |targets: &BTreeSet<String>| targets.difference(&fixed_before).cloned().collect();
-                    findings.met.push((change.clone(), new(&shown.met)));
                     findings.proposals.push(Proposal {
                         change,
                         fixes: new(&shown.fixed),
                     });
                     fixed_so_far.extend(shown.fixed);
-                    findings.gains = together(std::mem::take(&mut findings.gains), gains(untouched, times));
                 }
                 Judged::Refused(why) => self.refuse_finalist(&candidate_id, why),
                 // A candidate that was to be measured whatever it showed has not looked better.
@@ -104,7 +102,6 @@ impl Search<'_, '_> {
         };
         Shown {
             fixed: met.intersection(&improved).cloned().collect(),
-            met,
             missed,
             slowed: damaged(untouched, times).map(slowed).collect(),
             net_seconds: savings::net_seconds(&parts.plan.calls, &|subject| median(untouched, subject), &|subject| {
@@ -191,9 +188,7 @@ impl Search<'_, '_> {
 /// Launches of a finalist beside those of the present state.
 #[derive(Debug, Clone, Default)]
 struct Shown {
-    /// Targets whose bounds the medians meet.
-    met: BTreeSet<String>,
-    /// Those of them that become faster beyond the noise.
+    /// Targets whose bounds the medians meet, and that become faster beyond the noise.
     fixed: BTreeSet<String>,
     /// Time over the bound of the target that comes nearest to it, among those that become faster beyond the noise and still miss theirs.
     missed: Option<f64>,
@@ -257,7 +252,6 @@ mod tests {
 
     fn shown(fixed: &[&str]) -> Shown {
         Shown {
-            met: names(fixed),
             fixed: names(fixed),
             ..Shown::default()
         }

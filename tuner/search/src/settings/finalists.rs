@@ -108,7 +108,11 @@ impl Search<'_, '_> {
 }
 
 /// True if settings can be in force together: no name has two values, and no constraint is broken.
-fn agree<'c>(library: &Library, situation: &Situation, candidates: impl Iterator<Item = &'c LaunchCandidate>) -> bool {
+pub(super) fn agree<'c>(
+    library: &Library,
+    situation: &Situation,
+    candidates: impl Iterator<Item = &'c LaunchCandidate>,
+) -> bool {
     let mut all: BTreeMap<&str, &str> = BTreeMap::new();
     for one in candidates.flat_map(|candidate| &candidate.assignments) {
         if all

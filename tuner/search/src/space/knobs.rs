@@ -61,7 +61,7 @@ pub fn at_point(knobs: &[Knob], selection: &Selection, values: &[u64]) -> Select
 pub(super) fn by_plain_name(selection: Selection) -> Selection {
     let plain = match &selection {
         Selection::Algorithm(id, values) => alias::plain_name(id, values),
-        Selection::Settings(_) | Selection::Mockup(_) | Selection::Plugin(_) => None,
+        Selection::Settings(_) | Selection::Mockup(..) | Selection::Plugin(_) => None,
     };
     plain.map_or(selection, |id| Selection::Algorithm(id.to_owned(), Vec::new()))
 }
@@ -74,7 +74,7 @@ pub fn family(selection: &Selection) -> String {
             .first()
             .map(|(name, value)| format!("{name}={value}"))
             .unwrap_or_default(),
-        Selection::Mockup(id) | Selection::Algorithm(id, _) => id.clone(),
+        Selection::Mockup(id, _) | Selection::Algorithm(id, _) => id.clone(),
         Selection::Plugin(plugin) => plugin.row.id.clone(),
     }
 }
@@ -103,7 +103,7 @@ pub fn knobs_on(nodes: Option<&Nodes>, library: &Library, selection: &Selection,
 
 fn all_knobs(library: &Library, selection: &Selection, bytes: u64) -> Vec<Knob> {
     match selection {
-        Selection::Mockup(_) => Vec::new(),
+        Selection::Mockup(..) => Vec::new(),
         Selection::Algorithm(id, _) => registry::find(id)
             .into_iter()
             .flat_map(|algorithm| algorithm.parameters)
@@ -171,7 +171,7 @@ fn limit(name: &str, max: u64, bytes: u64) -> u64 {
 #[must_use]
 pub fn knob_value(selection: &Selection, name: &str) -> Option<u64> {
     match selection {
-        Selection::Mockup(_) => None,
+        Selection::Mockup(..) => None,
         Selection::Settings(settings) => settings.iter().find(|(knob, _)| knob == name)?.1.parse().ok(),
         Selection::Algorithm(id, values) => {
             let position = registry::find(id)?

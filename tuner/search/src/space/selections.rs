@@ -47,7 +47,7 @@ pub fn selections(library: &Library, target: &Target, ranks: usize, one_node: bo
     let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
     // On one node a lane is one rank, and nothing is left but a mock-up of calls on all ranks.
     let mockups = mockups.filter(|row| !(one_node && row.is_over_lanes()));
-    selections.extend(mockups.map(|row| Selection::Mockup(row.id.to_owned())));
+    selections.extend(mockups.map(|row| Selection::Mockup(row.id.to_owned(), Vec::new())));
     let algorithms = registry::algorithms().filter(|row| row.collective == collective);
     // The operator of the measurement is commutative; the drop-in checks the application's again in every call.
     let fitting = algorithms.filter(|row| row.unmet(ranks, true, one_node).is_none());
@@ -69,7 +69,7 @@ pub fn handed_on(library: &Library, target: &Target, ranks: usize, one_node: boo
     let all = selections(library, target, ranks, one_node).into_iter();
     let algorithms = all.filter_map(|one| match one {
         Selection::Settings(settings) => through(settings),
-        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
+        Selection::Mockup(..) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
     });
     through(Vec::new()).into_iter().chain(algorithms).collect()
 }

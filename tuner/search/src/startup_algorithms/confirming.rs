@@ -11,7 +11,7 @@ use crate::choose::{Measured, choose};
 use crate::findings::{Evidence, Findings};
 use crate::shared_launches::each_once;
 use crate::target::Target;
-use crate::trials::{Samples, Trials, damaged, gains};
+use crate::trials::{Samples, Trials, damaged};
 
 /// Times of the finalists and of the library's own choice.
 pub(super) struct Confirmed {
@@ -103,27 +103,21 @@ impl Confirmed {
         launches: &mut Trials<'_, '_>,
         composition: &Composition<'_>,
         chosen: &Picks,
-        findings: &mut Findings,
     ) -> anyhow::Result<Vec<Vec<Assignment>>> {
         let mut accepted = composition.of(chosen);
         let all = each_once(accepted.iter().flatten().cloned());
-        if let Some(index) = self.configurations.iter().skip(1).position(|one| *one == all) {
-            findings.gains = gains(&self.samples[0], &self.samples[index + 1]);
-        } else if !all.is_empty() {
+        let is_measured = self.configurations.iter().skip(1).any(|one| *one == all);
+        if !is_measured && !all.is_empty() {
             // The values combine choices of several configurations, and were not measured together at any size.
             let samples = launches.in_turn(
                 "confirm combinations of algorithms that are chosen at the start",
                 &[Vec::new(), all],
             )?;
-            let confirmed = accepted.len();
             let library = &launches.parts.jobs.site.library;
             accepted.retain(|own| {
                 let collective = own.first().and_then(|first| library.chosen_by(&first.name));
                 keeps_its_promise(collective, launches.targets, chosen, &samples)
             });
-            if let ([without, with], true) = (samples.as_slice(), accepted.len() == confirmed) {
-                findings.gains = gains(without, with);
-            }
         }
         Ok(accepted)
     }
@@ -153,6 +147,6 @@ fn selection(row: &Algorithms, choice: u64) -> Selection {
 fn number(selection: &Selection) -> Option<u64> {
     match selection {
         Selection::Settings(settings) => settings.first()?.1.parse().ok(),
-        Selection::Mockup(_) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
+        Selection::Mockup(..) | Selection::Algorithm(..) | Selection::Plugin(_) => None,
     }
 }

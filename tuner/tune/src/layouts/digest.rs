@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn other_decisions_have_another_name() {
         let merged = |layout: &str, id: &str| {
-            let own = BTreeMap::from([((Collective::Bcast, 8), Selection::Mockup(id.to_owned()))]);
+            let own = BTreeMap::from([((Collective::Bcast, 8), Selection::Mockup(id.to_owned(), Vec::new()))]);
             Merged {
                 selections: BTreeMap::from([(layout.parse().unwrap(), own)]),
                 ..Merged::default()

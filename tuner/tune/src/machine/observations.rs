@@ -110,7 +110,7 @@ mod tests {
                 value: "1".to_owned(),
                 environment: false,
             }],
-            selection: Some((cell, Selection::Mockup("m".to_owned()))),
+            selection: Some((cell, Selection::Mockup("m".to_owned(), Vec::new()))),
         };
         let contest = Contest {
             function: "bcast".to_owned(),

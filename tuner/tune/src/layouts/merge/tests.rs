@@ -28,7 +28,12 @@ fn of(assignments: &[Assignment], selections: &[(u64, &str)]) -> Deployment {
         assignments: assignments.to_vec(),
         selections: selections
             .iter()
-            .map(|(bytes, id)| ((Collective::Reduce, *bytes), Selection::Mockup((*id).to_owned())))
+            .map(|(bytes, id)| {
+                (
+                    (Collective::Reduce, *bytes),
+                    Selection::Mockup((*id).to_owned(), Vec::new()),
+                )
+            })
             .collect(),
     }
 }
@@ -244,7 +249,7 @@ fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() 
         deployment.selections.insert(cell, selection);
         (deployment, ledger)
     };
-    let with = |value: &str, id: &str| with_selection(value, Selection::Mockup(id.to_owned()));
+    let with = |value: &str, id: &str| with_selection(value, Selection::Mockup(id.to_owned(), Vec::new()));
     let with_library = |value: &str, number: &str| {
         let of_library = of_library(&[(4096, number)]).selections.into_values().next();
         with_selection(value, of_library.unwrap())

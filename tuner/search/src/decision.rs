@@ -1,0 +1,325 @@
+//! Decides all calls of a plan together: one table of times, filled by common launches, and one assignment of ways to calls ([`mod@crate::joint`]).
+//!
+//! All candidates of all calls are screened in one job, the front of each call is compared in a few launches that hold all calls, and what falls
+//! behind is measured no more. The ways that are chosen, and those that would close a bound, are compared once more with ranks that arrive apart.
+//! What is chosen is checked (correctness matrix, other datatypes, messages); what fails is struck, and the decision is made again.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use kilter_model::change::Cell;
+use kilter_model::deployment::{Deployment, Selection};
+use kilter_model::ledger::Ledger;
+use kilter_model::not_deployed::NotDeployed;
+use kilter_model::options::Goal;
+use kilter_model::report::FixKind;
+use kilter_stats::verdict::Rule;
+
+use crate::choose::Choice;
+use crate::context::Context;
+use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
+use crate::joint::{self, Assignment, Problem, Reading, Table};
+use crate::proof::{self, Finding};
+use crate::target::Target;
+use crate::verification::Verification;
+
+/// Rounds in which ways that would close bounds are measured: a composition may be made of calls that are compositions themselves.
+const WISHES: usize = 2;
+
+/// What decisions of a run know of each other.
+#[derive(Debug, Default)]
+pub struct Known {
+    table: Table,
+    findings: BTreeMap<String, Finding>,
+    struck: RefCell<BTreeMap<(Cell, Selection), NotDeployed>>,
+    checked: BTreeSet<(Cell, Selection)>,
+}
+
+/// A decision to be made.
+#[derive(Clone, Copy)]
+pub struct Deciding<'d, 'c> {
+    /// The run.
+    pub context: &'d Context<'c>,
+    /// Begins the names of launches.
+    pub label: &'d str,
+    /// Settings of whole launches that are in force.
+    pub in_force: &'d Deployment,
+    /// What was verified last, and the deployment that was in force then.
+    pub now: (&'d Verification, &'d Deployment),
+    /// What earlier decisions came to.
+    pub ledger: &'d Ledger,
+    /// Kinds of fixes that are asked for.
+    pub kinds: &'d dyn Fn(FixKind) -> bool,
+    /// What is to be reached.
+    pub goal: Goal,
+}
+
+impl Deciding<'_, '_> {
+    /// Decides all calls; `targets` are the violated ones, with their bounds. Each call that was looked at has its choice.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn decide(&self, targets: &[Target], known: &mut Known) -> anyhow::Result<Vec<(Target, Choice)>> {
+        let parts = self.context.in_job_search();
+        let contests = Contests::new(parts, self.in_force, self.label)
+            .finding_first(self.in_force.is_empty())
+            .without_compositions()
+            .together();
+        self.fill(&contests, targets, known)?;
+        let mut assignment = self.solved(&contests, known)?;
+        for round in 1..=WISHES {
+            if !self.compare_again(round, &assignment, known)? {
+                break;
+            }
+            assignment = self.solved(&contests, known)?;
+        }
+        Ok(self.told(&contests, targets, &assignment, known))
+    }
+
+    fn rule(&self) -> Rule {
+        self.context.site.rule(self.context.facts.noise_seconds())
+    }
+
+    /// True if a selection may be chosen for a cell.
+    fn is_open(&self, cell: Cell) -> bool {
+        let is_left = self.context.site.options.limits.leaves(cell.0.name()).is_some();
+        !is_left && !self.ledger.is_closed(cell)
+    }
+
+    /// The calls that are decided, and those whose defaults bound them.
+    fn cells(&self) -> (BTreeSet<Cell>, BTreeSet<Cell>) {
+        let plan = &self.context.plan;
+        let own = plan.library_subjects();
+        let own = own.iter().filter_map(|left| Some((left.collective()?, left.bytes)));
+        let decided: BTreeSet<Cell> = own.filter(|cell| self.is_open(*cell)).collect();
+        let all = Problem::cells_of(plan).into_iter();
+        let bounding = all.filter(|cell| !decided.contains(cell)).collect();
+        (decided, bounding)
+    }
+
+    /// Screens and compares the calls that the table does not have yet: the violated ones first, then those in which an application spends most.
+    fn fill(&self, contests: &Contests<'_, '_>, targets: &[Target], known: &mut Known) -> anyhow::Result<()> {
+        let (decided, bounding) = self.cells();
+        let is_new = |cell: &&Cell| known.table.latest(**cell).is_none();
+        let plan = &self.context.plan;
+        let mut fields: Vec<Target> = decided
+            .iter()
+            .filter(is_new)
+            .map(|(collective, bytes)| Target::unbounded(*collective, *bytes))
+            .collect();
+        if fields.is_empty() {
+            return Ok(());
+        }
+        let violated = |target: &Target| targets.iter().position(|other| other.left == target.left);
+        let (now, _) = self.now;
+        let seconds = |target: &Target| {
+            let medians = now
+                .medians
+                .get(&target.left)
+                .map_or(0.0, |medians| medians.iter().sum::<f64>() / medians.len() as f64);
+            plan.calls_of(&target.left) * medians
+        };
+        if plan.calls.is_empty() {
+            fields.sort_by_key(|target| violated(target).unwrap_or(usize::MAX));
+        } else {
+            fields.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
+        }
+        let kinds = |target: &Target, kind: FixKind| {
+            (self.kinds)(kind) && target.cell().is_none_or(|cell| self.ledger.allows(cell, kind))
+        };
+        let mut race = contests.screen_all(&fields, &kinds, &front)?;
+        let bounding = bounding.iter().filter(is_new);
+        race.extend(bounding.map(|(collective, bytes)| (Target::unbounded(*collective, *bytes), Vec::new())));
+        let held = contests.finals(race, FINAL_LAUNCHES)?;
+        let findings = proof::of_finalists(
+            &self.context.jobs,
+            &self.context.proofs,
+            &self.context.quarantine,
+            self.label,
+            (contests.setup(), false),
+            &held,
+        )?;
+        for mut held in held {
+            if let Some(finding) = findings.get(&held.target.name()) {
+                let is_credited = |one: &Selection| finding.credits(one);
+                held.candidates
+                    .retain(|one| one.selection.as_ref().is_none_or(is_credited));
+            }
+            known.table.add(held);
+        }
+        known.findings.extend(findings);
+        Ok(())
+    }
+
+    /// The problem as far as it is known.
+    fn problem(&self, known: &Known) -> Problem {
+        let context = self.context;
+        let rule = self.rule();
+        let is_simulated = context.site.library.launcher.is_simulator();
+        let objection = |cell: Cell, selection: &Selection| {
+            let cannot = is_simulated && selection.kind() != FixKind::Parameter;
+            let banned = !self.ledger.allows(cell, selection.kind());
+            let fault = context.quarantine.fault(&selection.id());
+            let struck = known.struck.borrow().get(&(cell, selection.clone())).cloned();
+            let cannot = cannot.then_some(NotDeployed::CannotBeDeployed);
+            cannot
+                .or(banned.then_some(NotDeployed::Banned))
+                .or(fault.map(|what| NotDeployed::Failed { what }))
+                .or(struck)
+        };
+        let reading = Reading {
+            rule: &rule,
+            objection: &objection,
+            on_all_sizes: &|cell, selection| selection.acts_on_all_sizes(cell.0, &context.site.library),
+            is_decided: &|cell| self.is_open(cell),
+        };
+        let (now, verified) = self.now;
+        let violated: BTreeSet<(&str, Cell)> = now
+            .violated()
+            .filter_map(|judged| {
+                let left = &judged.cell.left;
+                Some((judged.cell.guideline.as_str(), (left.collective()?, left.bytes)))
+            })
+            .collect();
+        let is_violated = |guideline: &str, cell: Cell| violated.contains(&(guideline, cell));
+        Problem::of(known.table.calls(&reading), &context.plan, verified, &is_violated)
+    }
+
+    fn assignment(&self, problem: &Problem) -> Assignment {
+        let floor = self.context.site.options.effect_floor;
+        match self.goal {
+            Goal::Fastest => joint::fastest(problem, floor),
+            Goal::Smallest => joint::smallest(problem, floor),
+        }
+    }
+
+    /// The assignment whose ways are all right on this library and machine: what is not is struck, and the rest decided again.
+    fn solved(&self, contests: &Contests<'_, '_>, known: &mut Known) -> anyhow::Result<Assignment> {
+        loop {
+            let problem = self.problem(known);
+            let assignment = self.assignment(&problem);
+            let chosen = problem.calls.iter().zip(&assignment).filter_map(|(call, way)| {
+                let selection = call.ways[*way].selection.clone()?;
+                let is_new = !known.checked.contains(&(call.cell, selection.clone()));
+                is_new.then_some((call.cell, selection))
+            });
+            let chosen: Vec<(Cell, Selection)> = chosen.collect();
+            if chosen.is_empty() {
+                return Ok(assignment);
+            }
+            let mut is_struck = false;
+            for (cell, selection) in chosen {
+                if self.context.quarantine.contains(&selection.id()) {
+                    continue;
+                }
+                let target = Target::unbounded(cell.0, cell.1);
+                if let Some(what) = contests.strike(&target, &selection)? {
+                    is_struck = true;
+                    let why = NotDeployed::Failed { what };
+                    known.struck.borrow_mut().insert((cell, selection.clone()), why);
+                }
+                known.checked.insert((cell, selection));
+            }
+            if !is_struck {
+                return Ok(assignment);
+            }
+        }
+    }
+
+    /// Compares what is chosen, and what would close bounds, with ranks together and apart. False where there is nothing to compare, or no time.
+    fn compare_again(&self, round: usize, assignment: &Assignment, known: &mut Known) -> anyhow::Result<bool> {
+        let problem = self.problem(known);
+        let floor = self.context.site.options.effect_floor;
+        let is_asked_for = (self.kinds)(FixKind::Mockup);
+        let wishes = match is_asked_for {
+            true => joint::wishes(&problem, assignment, floor, self.goal == Goal::Smallest),
+            false => Vec::new(),
+        };
+        let mut fields: BTreeMap<usize, Vec<Selection>> = BTreeMap::new();
+        for wish in wishes {
+            let allows = self.ledger.allows(problem.calls[wish.call].cell, wish.selection.kind());
+            if allows {
+                fields.entry(wish.call).or_default().push(wish.selection);
+            }
+        }
+        let has_wishes = !fields.is_empty();
+        for (place, way) in assignment.iter().enumerate() {
+            let call = &problem.calls[place];
+            let Some(chosen) = &call.ways[*way].selection else {
+                continue;
+            };
+            let is_compared = known
+                .table
+                .latest(call.cell)
+                .is_some_and(|column| !column.apart.is_empty());
+            if fields.contains_key(&place) || !is_compared && !self.context.site.options.arrivals.is_empty() {
+                fields.entry(place).or_default().insert(0, chosen.clone());
+            }
+        }
+        if fields.is_empty() || round > 1 && !has_wishes {
+            return Ok(false);
+        }
+        let finals = fields.into_iter().map(|(place, field)| {
+            let (collective, bytes) = problem.calls[place].cell;
+            (Target::unbounded(collective, bytes), field)
+        });
+        let mut deployed = self.in_force.clone();
+        for (call, way) in problem.calls.iter().zip(assignment) {
+            if let Some(selection) = &call.ways[*way].selection {
+                deployed.selections.insert(call.cell, selection.clone());
+            }
+        }
+        let label = format!("{}/again {round}", self.label);
+        let again = Contests::new(self.context.in_job_search(), &deployed, &label);
+        let held: Vec<Held> = again.finals(finals.collect(), FINAL_LAUNCHES)?;
+        let is_compared = !held.is_empty();
+        held.into_iter().for_each(|held| known.table.add(held));
+        Ok(is_compared)
+    }
+
+    /// The choices for all calls that were decided, with their contests. Bounds that are still broken are reasons.
+    fn told(
+        &self,
+        contests: &Contests<'_, '_>,
+        targets: &[Target],
+        assignment: &Assignment,
+        known: &Known,
+    ) -> Vec<(Target, Choice)> {
+        let problem = self.problem(known);
+        let floor = self.context.site.options.effect_floor;
+        let decided = problem.calls.iter().enumerate().filter(|(_, call)| call.is_decided);
+        let choice = |(place, call): (usize, &joint::Call)| {
+            let (collective, bytes) = call.cell;
+            let own = Target::unbounded(collective, bytes);
+            let mut target = targets.iter().find(|one| one.left == own.left).cloned().unwrap_or(own);
+            let mut bound = None;
+            for broken in problem.bounds.iter().filter(|bound| bound.left == place) {
+                if problem.is_broken(assignment, broken, floor) {
+                    let name = format!("{} {}", broken.guideline, target.name());
+                    if !target.cells.contains(&name) {
+                        target.cells.push(name);
+                    }
+                    let right = problem.right_seconds(assignment, broken);
+                    bound = Some(bound.map_or(right, |least: f64| least.min(right)));
+                }
+            }
+            let only_needed = self.goal == Goal::Smallest;
+            let told = joint::contest(call, assignment[place], bound, floor, only_needed);
+            let finding = known.findings.get(&target.name());
+            let mut choice = Choice {
+                chosen: call.ways[assignment[place]].selection.clone(),
+                needs: Vec::new(),
+                unfixed_because: told.misses,
+                hidden: matches!(finding, Some(Finding::NoEffect { .. })),
+                contest: told.contest,
+            };
+            let measured = known
+                .table
+                .latest(call.cell)
+                .map_or(&[][..], |column| &column.candidates);
+            contests.complete(&target, measured, finding, &mut choice);
+            (target, choice)
+        };
+        decided.map(choice).collect()
+    }
+}

@@ -1,0 +1,144 @@
+//! Group tests: several settings in one launch, to find the few that act.
+//!
+//! Few settings act on a call, and a launch costs more than what it measures. So settings of different parameters are tried together, and a group in
+//! which a target changes is halved until the one that acts is alone. A group that fails is halved as well. Dorfman 1943
+//! (doi:10.1214/aoms/1177731363).
+
+use std::collections::VecDeque;
+
+use kilter_model::plan::Subject;
+use kilter_stats::sample::Sample;
+
+use super::Search;
+use super::finalists::agree;
+use crate::shared_launches::each_once;
+use crate::space::LaunchCandidate;
+use crate::target::Target;
+use crate::trials::{CONFIRMING, Times, is_library};
+
+/// Settings of one launch at most: with one that acts among so many, halving costs as many launches as trying each alone would save.
+const MOST: usize = 10;
+
+/// A target that takes so much less in one launch may be what a setting does.
+const FASTER: f64 = 1.15;
+
+/// A target that takes so much longer may hide what another setting of the group does.
+const SLOWER: f64 = 1.5;
+
+/// A launch in another mode of the machine takes so many times as long at most, all calls alike.
+const MODE: f64 = 2.6;
+
+impl Search<'_, '_> {
+    /// Groups of candidates that a launch can have together, in their order; what a contest that was asked for always measures is alone.
+    pub(super) fn packed(&self, candidates: Vec<LaunchCandidate>) -> VecDeque<Vec<LaunchCandidate>> {
+        let library = &self.trials.parts.jobs.site.library;
+        let asked_for = self.trials.targets.iter().any(|target| target.asked_for);
+        let mut groups: VecDeque<Vec<LaunchCandidate>> = VecDeque::new();
+        let is_alone = |candidate: &LaunchCandidate| candidate.confirm_always && asked_for;
+        for candidate in candidates {
+            let fits = |group: &&mut Vec<LaunchCandidate>| {
+                let is_set = |other: &LaunchCandidate| {
+                    let names = other.assignments.iter().map(|one| &one.name);
+                    names
+                        .into_iter()
+                        .any(|name| candidate.assignments.iter().any(|own| own.name == *name))
+                };
+                group.len() < MOST
+                    && !is_alone(&candidate)
+                    && !group.iter().any(|other| is_set(other) || is_alone(other))
+                    && agree(library, &self.situation, group.iter().chain([&candidate]))
+            };
+            match groups.iter_mut().find(fits) {
+                Some(group) => group.push(candidate),
+                None => groups.push_back(vec![candidate]),
+            }
+        }
+        groups
+    }
+
+    /// Measures the groups, and in the end each candidate that acts alone, as long as the budget has room to confirm the best. The candidates that were
+    /// left in a group which changes nothing are not among the results. True at the end if the seconds ended first.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub(super) fn test_groups(
+        &mut self,
+        mut waiting: VecDeque<Vec<LaunchCandidate>>,
+        present: &Times,
+    ) -> anyhow::Result<(Vec<(LaunchCandidate, Times)>, bool)> {
+        let jobs = self.trials.parts.jobs;
+        let mut acting = Vec::new();
+        while let Some(mut group) = waiting.pop_front() {
+            let confirming = self.trials.trial_seconds() * 2.0 * CONFIRMING as f64;
+            if jobs.budget.search_exhausted(confirming) {
+                return Ok((acting, true));
+            }
+            jobs.progress.step(1);
+            group.retain(|one| !self.trials.is_put_away(&one.assignments));
+            if let [alone] = group.as_slice() {
+                let times = self.trials.launch(&alone.assignments)?;
+                acting.extend(times.map(|times| (alone.clone(), times)));
+                continue;
+            }
+            if group.is_empty() {
+                continue;
+            }
+            let all = each_once(group.iter().flat_map(|one| one.assignments.iter().cloned()));
+            let is_exact = jobs.site.options.is_exact();
+            let is_open = match self.trials.measure(&all)? {
+                Ok(times) => changes(self.trials.targets, &times, present, is_exact),
+                Err(_) => true,
+            };
+            if is_open {
+                let others = group.split_off(group.len().div_ceil(2));
+                waiting.push_front(others);
+                waiting.push_front(group);
+            }
+        }
+        Ok((acting, false))
+    }
+}
+
+/// True if a target's call takes less time than at present, or so much more that it hides what another setting does. A change of all calls alike that a
+/// mode of the machine explains is none.
+fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -> bool {
+    let log_ratio = |subject: &Subject| Some((times.get(subject)? / present.get(subject)?).ln());
+    let all = times.keys().filter(|subject| is_library(subject)).filter_map(log_ratio);
+    let shift = Sample::new(all.collect()).map_or(0.0, |all| all.median());
+    let shift = if is_exact || shift.abs() > MODE.ln() {
+        0.0
+    } else {
+        shift
+    };
+    let faster = if is_exact { 1.01 } else { FASTER };
+    let mut lefts = targets.iter().filter_map(|target| log_ratio(&target.left));
+    lefts.any(|ratio| ratio - shift < -f64::ln(faster) || ratio - shift > SLOWER.ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    fn times(of: &[f64]) -> Times {
+        let all = [Collective::Bcast, Collective::Gather, Collective::Reduce];
+        let subjects = all.map(|one| Subject::library(one, 8));
+        subjects.into_iter().zip(of.iter().copied()).collect()
+    }
+
+    #[test]
+    fn a_mode_of_the_machine_is_no_effect_and_one_call_that_changes_is() {
+        let targets = [Target::unbounded(Collective::Reduce, 8)];
+        let acts = |now: &[f64], is_exact| changes(&targets, &times(now), &times(&[1.0, 2.0, 3.0]), is_exact);
+        assert!(!acts(&[1.0, 2.0, 3.0], false));
+        assert!(!acts(&[2.0, 4.0, 6.0], false), "all in the slow mode");
+        assert!(!acts(&[0.5, 1.0, 1.5], false), "all in the fast mode");
+        assert!(acts(&[1.0, 2.0, 2.0], false));
+        assert!(acts(&[2.0, 4.0, 4.0], false), "less slow than all others");
+        assert!(acts(&[0.1, 0.2, 0.3], false), "no mode does that");
+        assert!(acts(&[1.0, 2.0, 9.0], false), "it may hide another");
+        assert!(!acts(&[9.0, 2.0, 3.0], false), "no target");
+        assert!(acts(&[1.0, 2.0, 2.9], true) && !acts(&[1.0, 2.0, 2.9], false));
+    }
+}
