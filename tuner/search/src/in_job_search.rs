@@ -9,7 +9,7 @@
 //! algorithms make of other data, [`job`] restarts a job when a candidate takes it down, [`items`] are its lines of the plan, and [`pace`] foresees the
 //! seconds of a final.
 
-mod datatypes;
+pub(crate) mod datatypes;
 mod field;
 mod finals;
 mod items;
