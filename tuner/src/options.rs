@@ -143,7 +143,8 @@ fn check<F: cli::Output>(typed: &cli::Measure<F>, ranks: usize) -> Result<(), Op
             "`0` launches measure nothing; give at least 1, 20 by default",
         ));
     }
-    for (option, value) in [("--budget", typed.budget), ("--stall-timeout", typed.job.stall_timeout)] {
+    let stall_timeout = typed.job.stall_timeout.map(|seconds| ("--stall-timeout", seconds));
+    for (option, value) in [("--budget", typed.budget)].into_iter().chain(stall_timeout) {
         if !(value.is_finite() && value > 0.0) {
             return Err(wrong(option, format!("`{value}` is not a positive number of seconds")));
         }

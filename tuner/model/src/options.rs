@@ -110,8 +110,8 @@ pub struct Options {
     pub quiet: bool,
     /// Description of the library by file.
     pub library_description: Option<PathBuf>,
-    /// Seconds of silence after which a job counts as hung.
-    pub stall_seconds: f64,
+    /// Seconds of silence after which a job counts as hung, where the user gave them.
+    pub stall_seconds: Option<f64>,
     /// Limits of fixes.
     pub limits: Limits,
     /// Plugins of the user, whose algorithms compete.

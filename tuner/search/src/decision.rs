@@ -4,7 +4,6 @@
 //! behind is measured no more. The ways that are chosen, and those that would close a bound, are compared once more with ranks that arrive apart.
 //! What is chosen is checked (correctness matrix, other datatypes, messages); what fails is struck, and the decision is made again.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::change::Cell;
@@ -31,7 +30,7 @@ const WISHES: usize = 2;
 pub struct Known {
     table: Table,
     findings: BTreeMap<String, Finding>,
-    struck: RefCell<BTreeMap<(Cell, Selection), NotDeployed>>,
+    struck: BTreeMap<(Cell, Selection), NotDeployed>,
     checked: BTreeSet<(Cell, Selection)>,
 }
 
@@ -160,7 +159,7 @@ impl Deciding<'_, '_> {
             let cannot = is_simulated && selection.kind() != FixKind::Parameter;
             let banned = !self.ledger.allows(cell, selection.kind());
             let fault = context.quarantine.fault(&selection.id());
-            let struck = known.struck.borrow().get(&(cell, selection.clone())).cloned();
+            let struck = known.struck.get(&(cell, selection.clone())).cloned();
             let cannot = cannot.then_some(NotDeployed::CannotBeDeployed);
             cannot
                 .or(banned.then_some(NotDeployed::Banned))
@@ -201,22 +200,20 @@ impl Deciding<'_, '_> {
             let chosen = problem.calls.iter().zip(&assignment).filter_map(|(call, way)| {
                 let selection = call.ways[*way].selection.clone()?;
                 let is_new = !known.checked.contains(&(call.cell, selection.clone()));
-                is_new.then_some((call.cell, selection))
+                is_new.then(|| (Target::unbounded(call.cell.0, call.cell.1), selection))
             });
-            let chosen: Vec<(Cell, Selection)> = chosen.collect();
+            let chosen: Vec<(Target, Selection)> = chosen.collect();
             if chosen.is_empty() {
                 return Ok(assignment);
             }
-            let mut is_struck = false;
-            for (cell, selection) in chosen {
-                if self.context.quarantine.contains(&selection.id()) {
-                    continue;
-                }
-                let target = Target::unbounded(cell.0, cell.1);
-                if let Some(what) = contests.strike(&target, &selection)? {
-                    is_struck = true;
-                    let why = NotDeployed::Failed { what };
-                    known.struck.borrow_mut().insert((cell, selection.clone()), why);
+            let faults = contests.strike(&chosen)?;
+            let is_struck = faults.iter().any(Option::is_some);
+            for ((target, selection), fault) in chosen.into_iter().zip(faults) {
+                let Some(cell) = target.cell() else { continue };
+                if let Some(what) = fault {
+                    known
+                        .struck
+                        .insert((cell, selection.clone()), NotDeployed::Failed { what });
                 }
                 known.checked.insert((cell, selection));
             }

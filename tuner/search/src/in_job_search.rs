@@ -9,7 +9,7 @@
 //! algorithms make of other data, [`job`] restarts a job when a candidate takes it down, [`items`] are its lines of the plan, and [`pace`] foresees the
 //! seconds of a final.
 
-mod datatypes;
+pub(crate) mod datatypes;
 mod field;
 mod finals;
 mod items;
@@ -39,7 +39,7 @@ pub use self::screening::front;
 use crate::arrivals::{Apart, slower};
 use crate::choose::{Choice, Measured, Otherwise, choose_among};
 use crate::context::InJobSearch;
-use crate::correctness::{Admission, admit};
+use crate::correctness::{Admission, admit, admit_all};
 use crate::guide::Guide;
 use crate::proof::Finding;
 use crate::repetition::Purpose;
@@ -184,20 +184,38 @@ impl<'c, 'a> Contests<'c, 'a> {
         choice.contest.screened = behind.unwrap_or_default();
     }
 
-    /// Checks a selection that is to be deployed: rows of Kilter's and of plugins in the correctness matrix, the library's algorithms on [other
-    /// datatypes](datatypes). One that fails goes into quarantine with the kind that is returned.
+    /// Checks selections that are to be deployed: rows of Kilter's and of plugins in the correctness matrix, the library's algorithms on [other
+    /// datatypes](datatypes). Those that fail go into quarantine; the kind of each one's fault is returned.
     ///
     /// # Errors
-    /// A failure that the selection does not explain.
-    pub fn strike(&self, target: &Target, selection: &Selection) -> anyhow::Result<Option<FaultKind>> {
-        let Some(Objection { what, detail }) = self.fault(target, selection)? else {
-            return Ok(None);
-        };
-        let id = selection.id();
-        let text = format!("`{id}` is not deployed: it {what}: {detail}");
-        self.parts.jobs.progress.warn(&text);
-        self.parts.quarantine.add(&id, what, &detail);
-        Ok(Some(what))
+    /// A failure that no selection explains.
+    pub fn strike(&self, chosen: &[(Target, Selection)]) -> anyhow::Result<Vec<Option<FaultKind>>> {
+        let selections: Vec<Selection> = chosen.iter().map(|(_, selection)| selection.clone()).collect();
+        let admissions = admit_all(self.parts.jobs, self.parts.store, &selections)?;
+        let objections = datatypes::objections(self.parts.jobs, &self.label, &self.setup, chosen)?;
+        let mut faults = Vec::with_capacity(chosen.len());
+        for ((_, selection), (admission, objection)) in chosen.iter().zip(admissions.into_iter().zip(objections)) {
+            let refused = match admission {
+                Admission::Admitted => None,
+                Admission::Refused(why) => Some(Objection {
+                    what: why.fault(),
+                    detail: why.to_string(),
+                }),
+            };
+            let fault = refused.or(objection).map(|Objection { what, detail }| {
+                let id = selection.id();
+                if !self.parts.quarantine.contains(&id) {
+                    self.parts
+                        .jobs
+                        .progress
+                        .warn(&format!("`{id}` is not deployed: it {what}: {detail}"));
+                    self.parts.quarantine.add(&id, what, &detail);
+                }
+                what
+            });
+            faults.push(fault);
+        }
+        Ok(faults)
     }
 
     /// Adds to the choice the evidence on the library's algorithms. If they have no effect, it also warns and puts them into quarantine.

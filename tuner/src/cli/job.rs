@@ -61,9 +61,10 @@ pub struct Job<F: Output = Format> {
     /// Description of the MPI library, instead of the built-in ones.
     #[arg(long, help_heading = super::JOB, value_name = "FILE")]
     pub library_description: Option<PathBuf>,
-    /// Seconds without a sign of life after which a job counts as hung.
-    #[arg(long, help_heading = super::JOB, value_name = "SECONDS", default_value_t = 20.0)]
-    pub stall_timeout: f64,
+    /// Seconds without a sign of life after which a job counts as hung. By default 20, and from 5 on for candidates: as their blocks have seconds,
+    /// and as the library's own calls and the machine have shown.
+    #[arg(long, help_heading = super::JOB, value_name = "SECONDS")]
+    pub stall_timeout: Option<f64>,
     /// Directory of kilter-worker, kilter-verify and Kilter's libraries. By default, seen from kilter itself:
     /// `../libexec/kilter/<library>` (made by `scripts/install`), else `../mpi/<library>/release` (made by `scripts/build --mpi`), else
     /// its own directory, else any of these for the launcher's library.

@@ -57,7 +57,11 @@ pub fn describe(
 
 /// Time in which a short job has to end: that of a job's start, which grows with its ranks.
 pub fn limit(options: &Options) -> Duration {
-    let limits = Limits::of_job(options.stall_seconds.min(1e6), options.ranks, None);
+    let limits = Limits::of_job(
+        options.stall_seconds.map(|seconds| seconds.min(1e6)),
+        options.ranks,
+        None,
+    );
     Duration::from_secs_f64(limits.start_seconds)
 }
 

@@ -23,10 +23,12 @@ use kilter_detect::{Detection, Trace};
 use kilter_guard::{Facts, Night};
 use kilter_model::config::guideline;
 use kilter_model::config::library::Library;
+use kilter_model::deployment::Selection;
 use kilter_model::options::{Options, TuneOptions};
 use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_search::context::Context;
+use kilter_search::correctness::{Admission, admit_all};
 use kilter_search::plugins;
 use kilter_tune as tune;
 use kilter_tune::Tuned;
@@ -167,6 +169,18 @@ impl Site {
         context.jobs.run.finish()?;
         let jobs = context.jobs.run.launch_count()? - before;
         Ok((detection, jobs, context.jobs.budget.spent_seconds()))
+    }
+
+    /// Whether these selections may be deployed, as `tune` asks it; and the number of jobs that verified them.
+    pub fn admit(&self, selections: &[Selection]) -> anyhow::Result<(Vec<Admission>, usize)> {
+        let arguments = ["--guidelines", "GL8"];
+        let options = self.tune_options(&arguments)?.common;
+        let store = Store::open(&options.db)?;
+        let context = self.context(Box::new(self.bench()), &options, &store, &arguments)?;
+        let before = self.library.verifiers();
+        let admissions = admit_all(&context.jobs, &store, selections)?;
+        context.jobs.run.finish()?;
+        Ok((admissions, self.library.verifiers() - before))
     }
 
     /// `kilter guard` with these arguments, where hosts and library say `told`: what was found, and the number of jobs.

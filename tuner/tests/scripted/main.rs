@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+mod admission;
 mod arrivals;
 mod at_start;
 mod budget;

@@ -34,6 +34,28 @@ fn algorithms_that_hang_and_crash_are_tried_once() {
     assert_eq!((hung.get(), crashed.get()), (1, 1));
 }
 
+/// Seconds that a hang costs beyond a crash in the same calls.
+fn seconds_of_a_hang(library: fn() -> ScriptedLibrary, breaks: fn(&Call<'_>) -> bool, arguments: &str) -> f64 {
+    let hung = tune(library().hangs(breaks), arguments);
+    hung.seconds - tune(library().crashes(breaks), arguments).seconds
+}
+
+/// The job looks hung after 5 s, where it took the 20 s that the library's own calls have.
+#[test]
+fn a_candidate_that_hangs_costs_less_than_the_library_that_hangs_by_itself() {
+    let library = || slow_reduce(|call| call.algorithm == 2);
+    let candidate = |call: &Call<'_>| call.algorithm == 1;
+    let in_whole = |seconds: f64| seconds.round() as u64;
+    let costs = |library, arguments: &str| in_whole(seconds_of_a_hang(library, candidate, arguments));
+    assert_eq!(costs(library, REDUCE), 5);
+    assert_eq!(costs(library, &format!("{REDUCE} --stall-timeout 20")), 20);
+    assert_eq!(costs(library, &format!("{REDUCE} --stall-timeout 3")), 3);
+    let beside_others = || slow_reduce(|call| call.algorithm == 2).beside_others(1.0);
+    assert_eq!(costs(beside_others, REDUCE), 10);
+    let own = seconds_of_a_hang(library, is_broken, "--guidelines GL8,GL10 --sizes 1024,4096");
+    assert_eq!(in_whole(own), 20);
+}
+
 #[test]
 fn a_mockup_with_wrong_data_is_tried_once() {
     let (wrong, test) = counted(|call| call.item == "reduce.as_allreduce");

@@ -18,6 +18,7 @@ use super::job_spec::JobSpec;
 use super::ledger::Ledger;
 use super::limits::Limits;
 use super::other_load::{self, Reading};
+use super::patience::{HEARTBEAT_SECONDS, Patience};
 use crate::allocation;
 use crate::store::{LaunchPaths, Position, Run};
 
@@ -35,9 +36,6 @@ const LEAST_TIME: Duration = if cfg!(test) {
 
 /// Time after which a block is no longer waited for, once its job was told to end.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Interval at which a worker promises signs of life.
-const HEARTBEAT_SECONDS: f64 = 1.0;
 
 /// A longer silence is no file system's: this host may have slept.
 const MOST_LATE_SECONDS: f64 = 120.0;
@@ -58,6 +56,7 @@ pub(super) struct Job {
     plan: PlanFile,
     follower: Follower,
     limits: Limits,
+    pub(super) patience: Patience,
     /// Reading of other programs' work at the start; `None` if it is unknown.
     load: Option<Reading>,
     load_looked_at: Instant,
@@ -145,6 +144,7 @@ impl Job {
             paths,
             plan,
             limits: spec.limits,
+            patience: Patience::new(spec.limits),
             load,
             load_looked_at: now,
             other_cores: None,
@@ -197,7 +197,9 @@ impl Job {
         let lines = self.follower.lines()?;
         let news = !lines.is_empty();
         if news {
-            self.heed_delay(&lines);
+            let silent = self.clock.since(self.last_life).as_secs_f64();
+            self.heed_delay(&lines, silent);
+            self.patience.heed(silent, &self.ledger);
             self.ledger.record.together();
             let taken = self.take(lines, progress);
             // Lines taken before an error are stored, too.
@@ -269,16 +271,17 @@ impl Job {
 
     /// Learns how long the file system keeps lines back. Signs of life are written every second: several that come at once were held for as long, and
     /// a silence of that length says nothing of the job.
-    fn heed_delay(&mut self, lines: &[Line]) {
+    fn heed_delay(&mut self, lines: &[Line], silent: f64) {
         let beats = lines.iter().filter(|line| line.event == Event::Heartbeat).count();
-        let silent = self.clock.since(self.last_life).as_secs_f64();
         let held = silent.min(HEARTBEAT_SECONDS * beats.saturating_sub(1) as f64);
         self.late_seconds = self.late_seconds.max(held.min(MOST_LATE_SECONDS));
     }
 
     /// Seconds of silence after which a job hangs.
     fn silence_seconds(&self) -> f64 {
-        self.limits.stall_seconds + LATE_TIMES * self.late_seconds
+        self.patience
+            .seconds(&self.ledger, self.start_seconds, self.other_cores)
+            + LATE_TIMES * self.late_seconds
     }
 
     /// Follows the report until `satisfied` returns true.
@@ -322,8 +325,11 @@ impl Job {
                 if self.clock.since(self.started).as_secs_f64() > limit {
                     return Err(self.fail(Failure::NoStart).into());
                 }
-            } else if seconds_silent > self.silence_seconds() {
-                return Err(self.fail(Failure::Silent).into());
+            } else {
+                let limit = self.silence_seconds();
+                if seconds_silent > limit {
+                    return Err(self.fail(Failure::Silent { limit }).into());
+                }
             }
             self.clock.sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);

@@ -9,11 +9,17 @@ pub struct Limits {
     pub first_start_seconds: Option<f64>,
     /// Time without any line, once started.
     pub stall_seconds: f64,
+    /// Least time of that for a candidate, where it may be shorter; `None` where the user gave the time.
+    pub candidate_seconds: Option<f64>,
     /// Time from the end line to the end of the launcher.
     pub finish_seconds: f64,
 }
 
 impl Limits {
+    /// Seconds without any line, once started, where the user gave none.
+    pub const STALL_SECONDS: f64 = 20.0;
+    /// Least seconds without any line for a candidate: fifty times what most calls have for all their repetitions in a block.
+    const CANDIDATE_SECONDS: f64 = 5.0;
     /// Seconds that a start may take beside those of silence, as long as no job has started.
     const UNKNOWN_START_SECONDS: f64 = 20.0;
     /// Seconds that each rank adds to a start: 3,000 ranks get two and a half minutes more.
@@ -25,13 +31,15 @@ impl Limits {
     /// Seconds of silence that each rank adds: rank 0 says nothing within a call, and one call of thousands of ranks takes long.
     const SILENT_SECONDS_PER_RANK: f64 = 0.01;
 
-    /// Those of a job of so many ranks, where `stall_seconds` of silence are allowed on a few, and a job usually starts within `usual_start_seconds`,
-    /// if any has started.
+    /// Those of a job of so many ranks, where `given` seconds of silence are allowed on a few, or as many as Kilter decides, and a job usually starts
+    /// within `usual_start_seconds`, if any has started.
     #[must_use]
-    pub fn of_job(stall_seconds: f64, ranks: usize, usual_start_seconds: Option<f64>) -> Limits {
+    pub fn of_job(given: Option<f64>, ranks: usize, usual_start_seconds: Option<f64>) -> Limits {
+        let stall_seconds = given.unwrap_or(Limits::STALL_SECONDS);
         // Whole seconds, which errors and reports name.
         let of_ranks = |seconds: f64| (seconds * ranks as f64).floor();
-        let stall_of_job = stall_seconds + of_ranks(Limits::SILENT_SECONDS_PER_RANK);
+        let silent_of_ranks = of_ranks(Limits::SILENT_SECONDS_PER_RANK);
+        let stall_of_job = stall_seconds + silent_of_ranks;
         let start = |share: f64, usual: f64| {
             let seconds = share * stall_seconds + of_ranks(Limits::START_SECONDS_PER_RANK);
             seconds.max((share * Limits::STARTS * usual).ceil())
@@ -44,6 +52,10 @@ impl Limits {
             start_seconds,
             first_start_seconds,
             stall_seconds: stall_of_job,
+            candidate_seconds: match given {
+                Some(_) => None,
+                None => Some(Limits::CANDIDATE_SECONDS + silent_of_ranks),
+            },
             finish_seconds: stall_of_job,
         }
     }
@@ -63,7 +75,8 @@ impl Default for Limits {
         Limits {
             start_seconds: 30.0,
             first_start_seconds: None,
-            stall_seconds: 20.0,
+            stall_seconds: Limits::STALL_SECONDS,
+            candidate_seconds: None,
             finish_seconds: 10.0,
         }
     }

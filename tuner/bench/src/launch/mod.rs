@@ -18,6 +18,7 @@ mod leaving;
 mod ledger;
 mod limits;
 pub mod other_load;
+mod patience;
 pub mod preload;
 mod proc_table;
 pub mod process;

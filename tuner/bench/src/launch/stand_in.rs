@@ -64,6 +64,7 @@ pub(super) fn spec(key: &str, behaviour: &str) -> JobSpec {
             start_seconds: 60.0,
             first_start_seconds: None,
             stall_seconds: 60.0,
+            candidate_seconds: None,
             finish_seconds: 60.0,
         },
         ends_by: None,

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn before_any_job_has_started_little_is_tried() {
-        let limits = Limits::of_job(20.0, 2, None);
+        let limits = Limits::of_job(None, 2, None);
         let mut starts = Starts::default();
         assert_eq!(starts.limits(limits), limits);
         assert!(!starts.again(&limits, HUNG));
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn where_jobs_start_one_that_hangs_is_followed_by_one_with_more_time() {
-        let limits = Limits::of_job(20.0, 2, Some(0.5));
+        let limits = Limits::of_job(None, 2, Some(0.5));
         let mut starts = Starts::default();
         assert!(starts.again(&limits, !HUNG));
         assert_eq!(starts.limits(limits).start_seconds, 10.0);

@@ -2,6 +2,9 @@
 
 use std::cell::RefCell;
 
+/// Number of the last jobs that tell how the machine is now.
+const RECENT: usize = 16;
+
 /// A finished job.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ended {
@@ -13,6 +16,8 @@ pub struct Ended {
     pub start_seconds: Option<f64>,
     /// Processors that other programs took meanwhile, if known.
     pub other_cores: Option<f64>,
+    /// Longest silence after which it went on, in seconds.
+    pub silent_seconds: f64,
     /// Blocks left unanswered because its time was over.
     pub unanswered: usize,
     /// The failure, if it did not start and was started again.
@@ -58,6 +63,14 @@ impl Watch {
     #[must_use]
     pub fn start_seconds(&self) -> Option<f64> {
         median(self.ended.borrow().iter().filter_map(|job| job.start_seconds).collect())
+    }
+
+    /// Longest silence of a job after which it went on, among the last ones: a machine has busy hours, and quiet ones.
+    #[must_use]
+    pub fn silent_seconds(&self) -> f64 {
+        let ended = self.ended.borrow();
+        let last = ended.iter().rev().take(RECENT);
+        last.map(|job| job.silent_seconds).fold(0.0, f64::max)
     }
 
     /// Summary of all launches; others may take `most_cores`.
@@ -123,5 +136,16 @@ mod tests {
             });
         }
         assert_eq!(watch.start_seconds(), Some(0.7));
+        let silent = |silent_seconds| {
+            watch.ended(Ended {
+                silent_seconds,
+                ..Ended::default()
+            });
+        };
+        silent(9.0);
+        (1..RECENT).for_each(|_| silent(1.5));
+        assert_eq!(watch.silent_seconds(), 9.0);
+        silent(1.5);
+        assert_eq!(watch.silent_seconds(), 1.5);
     }
 }

@@ -120,7 +120,11 @@ impl<'a> Jobs<'a> {
         let Options {
             stall_seconds, ranks, ..
         } = *self.site.options;
-        let limits = Limits::of_job(stall_seconds, ranks, self.usual_start_seconds());
+        let mut limits = Limits::of_job(stall_seconds, ranks, self.usual_start_seconds());
+        if self.site.options.platform.is_some() {
+            // A simulated job is silent for as long as it computes, whatever seconds its calls take.
+            limits.candidate_seconds = None;
+        }
         let read = |pairs: &[(String, String)]| pairs.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
         let header = Header {
             v: kilter_protocol::VERSION,

@@ -1,7 +1,7 @@
 //! Correctness of a plugin's rows on this library: jobs of `kilter-verify` until every row has run or failed.
 //!
 //! A row that crashes or hangs takes its job down, and the others go on in a new job without it. A row that crashed is run again alone: it has
-//! failed if it crashes there, too. Results are stored, and [`admit`] lets `tune` deploy only rows that passed.
+//! failed if it crashes there, too. Results are stored, and [`admit_all`] lets `tune` deploy only rows that passed.
 
 mod admission;
 mod job;
@@ -20,7 +20,7 @@ use kilter_model::config::library::Library;
 use kilter_model::options::Options;
 use kilter_protocol::verifying::{Bits, Depth, Line, Request, Wanted};
 
-pub use admission::{Admission, Refusal, admit};
+pub use admission::{Admission, Refusal, admit, admit_all};
 pub use outcome::{Failure, Judgement, Outcome, skipped_text};
 
 /// The launching of jobs.

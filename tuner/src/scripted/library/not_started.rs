@@ -14,6 +14,8 @@ pub(super) struct Faults {
     under: Option<(SettingsTest, NotStarted)>,
     /// Number of the first jobs of `kilter-verify` that do not start, and how.
     verifiers: Cell<Option<(usize, NotStarted)>>,
+    /// Number of jobs of `kilter-verify` so far.
+    verifiers_so_far: Cell<usize>,
 }
 
 impl ScriptedLibrary {
@@ -44,8 +46,14 @@ impl ScriptedLibrary {
         when(settings).then_some(*fault)
     }
 
+    /// Number of jobs of `kilter-verify` so far.
+    pub(in crate::scripted) fn verifiers(&self) -> usize {
+        self.not_started.verifiers_so_far.get()
+    }
+
     /// The fault of the next start of a job of `kilter-verify`.
     pub(in crate::scripted) fn fault_of_verifier(&self) -> Option<NotStarted> {
+        self.not_started.verifiers_so_far.set(self.verifiers() + 1);
         let (left, fault) = self.not_started.verifiers.get().filter(|(left, _)| *left > 0)?;
         self.not_started.verifiers.set(Some((left - 1, fault)));
         Some(fault)

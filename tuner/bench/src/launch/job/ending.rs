@@ -62,6 +62,7 @@ impl Job {
             seconds: self.clock.since(self.started).as_secs_f64(),
             start_seconds: self.start_seconds,
             other_cores: self.other_cores,
+            silent_seconds: self.patience.longest_seconds(),
             unanswered: match self.told_to_end {
                 Some(_) => self.ledger.unanswered(),
                 None => 0,
@@ -126,8 +127,8 @@ impl Job {
         };
         place.log_tail = files::tail(&self.paths.log);
         let failure = match how {
-            Failure::Silent => JobFailure::Hung {
-                seconds: self.silence_seconds().round(),
+            Failure::Silent { limit } => JobFailure::Hung {
+                seconds: limit.round(),
                 place,
             },
             Failure::Ended if started => JobFailure::Crashed {
@@ -206,13 +207,16 @@ impl Drop for Job {
 pub(super) enum Failure {
     Ended,
     NoStart,
-    Silent,
+    /// For longer than the limit, in seconds.
+    Silent {
+        limit: f64,
+    },
 }
 
 impl Failure {
     fn outcome(self, started: bool) -> &'static str {
         match self {
-            Failure::Silent => "hung",
+            Failure::Silent { .. } => "hung",
             Failure::Ended if started => "crashed",
             Failure::Ended | Failure::NoStart => "did not start",
         }

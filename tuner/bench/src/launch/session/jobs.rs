@@ -6,7 +6,7 @@ use crate::launch::interrupt;
 use crate::launch::job::Job;
 use crate::launch::leaving::Leaving;
 use crate::launch::recover;
-use crate::launch::watch::Ended;
+use crate::launch::watch::{Ended, Watch};
 
 impl Session<'_> {
     /// First step of every call.
@@ -46,7 +46,7 @@ impl Session<'_> {
                 limits: self.starts.limits(self.spec.limits),
                 ..self.spec.clone()
             };
-            let job = Job::launch(
+            let mut job = Job::launch(
                 self.run,
                 self.bench,
                 &self.worker,
@@ -54,6 +54,7 @@ impl Session<'_> {
                 &spec,
                 self.interrupt,
             )?;
+            job.patience.heed_earlier(self.watch.map_or(0.0, Watch::silent_seconds));
             self.job = Some(job);
             // It is asked nothing before the last one is gone.
             self.leaving.map_or(Ok(()), Leaving::see_off)?;

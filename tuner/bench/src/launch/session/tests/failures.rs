@@ -167,14 +167,14 @@ fn nonsense_in_the_report_is_named_by_file_and_line_and_ends_the_job() {
 /// 3,000 ranks over a batch system's launcher, and a file system in a slow minute.
 #[test]
 fn limits_grow_with_ranks_and_with_the_starts_so_far() {
-    let few = Limits::of_job(20.0, 2, None);
+    let few = Limits::of_job(None, 2, None);
     assert!((few.start_seconds - 40.0).abs() < 1e-9 && (few.stall_seconds - 20.0).abs() < 1e-9);
-    let many = Limits::of_job(20.0, 3000, None);
+    let many = Limits::of_job(None, 3000, None);
     assert!((many.start_seconds - 190.0).abs() < 1e-9 && (many.stall_seconds - 50.0).abs() < 1e-9);
     assert_eq!(many.finish_seconds, many.stall_seconds);
     // The first start is short where another one follows.
     let starts = |ranks: usize, usual: f64| {
-        let limits = Limits::of_job(20.0, ranks, Some(usual));
+        let limits = Limits::of_job(None, ranks, Some(usual));
         (limits.first_start_seconds, limits.start_seconds)
     };
     assert_eq!(few.first_start_seconds, None);
