@@ -48,6 +48,7 @@ pub mod finish;
 pub mod free;
 mod given;
 pub mod init;
+mod inside;
 mod key;
 mod maxima;
 mod node;

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
-use kilter_host::Hosted;
 use kilter_host::plugins::Loaded;
+use kilter_host::{Contexts, Group};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
 use kilter_protocol::verifying::{Line, Request};
 

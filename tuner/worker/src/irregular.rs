@@ -145,6 +145,7 @@ mod tests {
             implementation: Implementation::Expression { text: text.to_owned() },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         };
         recipe(&item, blocks, place())
     }
@@ -248,6 +249,7 @@ mod tests {
             },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         };
         let error = recipe(&item, &three, place()).unwrap_err().to_string();
         assert_eq!(error, "the volume is 5 bytes, and the blocks have 6");
