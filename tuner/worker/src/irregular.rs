@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::program::calls::{self, Call};
 use crate::reason::{NoIrregular, Reason};
-use crate::row::RowCall;
+use crate::row::{Inside, RowCall};
 
 /// The library's call with counts.
 #[derive(Debug)]
@@ -49,6 +49,7 @@ pub(crate) fn recipe(item: &Item, blocks: &Blocks, place: Place) -> Result<Recip
     let mut recipe = Recipe {
         problems: Vec::new(),
         parts: Vec::new(),
+        inside: Inside::of(&item.deployed, place)?,
     };
     recipe.add(how, 1, &[problem]);
     Ok(recipe)
