@@ -9,6 +9,7 @@
 //!   read.
 //! * [`alias`]: rows that are another row at some values of their parameters.
 //! * [`mockup`]: compositions of library calls with the semantics of another collective.
+//! * [`closing`]: calls of a collective at another volume, in parts or padded.
 //! * [`reference`](mod@reference): what a collective must deliver, for everybody's tests and for the worker.
 //! * [`Nodes`]: which ranks share a node; [`shared_memory`]: what they do in memory they share.
 //! * one module per collective, one file per algorithm; [`schedule`]: what they share, as pure functions.
@@ -21,6 +22,7 @@ pub mod alltoall;
 pub mod alltoallv;
 pub mod barrier;
 pub mod bcast;
+pub mod closing;
 pub mod collective;
 mod entry;
 pub mod exscan;

@@ -150,6 +150,7 @@ impl Subject {
             implementation: on(implementation),
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         };
         let name = self.collective.name();
         let text = if self.collective.has_data() {

@@ -11,6 +11,7 @@
  *    would wait for ever. If one rank cannot go on, call PMPI_Abort on the context's communicator.
  *  - Whatever you return a pointer to lives until the process ends. Free only what you allocated.
  *  - Calls on one communicator follow each other; calls on different communicators may come from different threads at once.
+ *  - A row that is made of collectives of its own asks the context to carry them out (`call`), so that it runs what is deployed for them.
  *  - Fields may be added at the end of a structure in later versions of the ABI that keep its version number; `struct_size`
  *    tells how much the other side knows.
  */
@@ -79,6 +80,7 @@ typedef struct kilter_parameter {
 } kilter_parameter;
 
 struct kilter_algorithm;
+struct kilter_arguments;
 
 /* One communicator, as the plugin sees it. */
 typedef struct kilter_context {
@@ -94,6 +96,13 @@ typedef struct kilter_context {
     /* Scratch of at least `bytes` bytes, aligned for any type, kept until the communicator is freed; the next call for the
      * same context replaces it. NULL without memory. Optional: a plugin may keep its own scratch in `state`. */
     void *(*grow)(struct kilter_context *context, size_t bytes);
+    /* Carries the call `inner` out on `comm` as it is deployed there: with the row that the profile has for its collective and its
+     * volume. `under_way` is the call that the plugin is in. `inner` is filled as a program's call is; its `algorithm` and `parameters` are not
+     * looked at, and its buffers may be any memory of the plugin's or the program's. Every rank of `comm` makes the same call. Returns
+     * MPI_SUCCESS, an error code, or KILTER_UNAVAILABLE on all ranks alike: no row is deployed for such a call, or its requirements are
+     * not met, or too many calls are under way inside each other; nothing was done, and the plugin makes the library's own call (PMPI_*).
+     * Optional: NULL where nothing is deployed. A host that was built before this field was added has a smaller struct_size. */
+    int (*call)(struct kilter_context *context, const struct kilter_arguments *under_way, const struct kilter_arguments *inner);
 } kilter_context;
 
 /* One call. Buffers, counts, displacements and types are the program's, whether it called MPI_X or the large count form

@@ -116,6 +116,36 @@ pub struct Context {
     pub host: *mut c_void,
     /// Scratch kept by the drop-in.
     pub grow: Option<unsafe extern "C" fn(context: *mut Context, bytes: usize) -> *mut c_void>,
+    /// Carries a call out as it is deployed on this communicator. Hosts built with an earlier header of this version lack it:
+    /// [`Context::caller`] reads it.
+    pub call: Option<CallDeployed>,
+}
+
+/// `kilter_context.call`.
+pub type CallDeployed =
+    unsafe extern "C" fn(context: *mut Context, under_way: *const Arguments, inner: *const Arguments) -> c_int;
+
+/// The size of a context in the first header of this version.
+const SMALLEST_CONTEXT_BYTES: usize = std::mem::offset_of!(Context, call);
+
+impl Context {
+    /// The host's function for calls as they are deployed, if the host has it.
+    ///
+    /// # Safety
+    /// `context` is what a host of this version of the ABI lent; it may be shorter than this structure.
+    #[inline]
+    #[must_use]
+    pub unsafe fn caller(context: *const Context) -> Option<CallDeployed> {
+        // SAFETY: every context has a size, and one that is longer than the first header's has the field.
+        unsafe {
+            let has_it = (*context).struct_size as usize >= SMALLEST_CONTEXT_BYTES + size_of::<Option<CallDeployed>>();
+            if has_it {
+                (&raw const (*context).call).read()
+            } else {
+                None
+            }
+        }
+    }
 }
 
 /// `kilter_arguments`.
@@ -317,7 +347,12 @@ impl Plugin {
 
 #[cfg(test)]
 mod tests {
-    use super::{ABI_VERSION, MAGIC, MPI_IDENTITY, Plugin, PluginError, SMALLEST_BYTES, Scratch};
+    use std::ffi::c_int;
+
+    use super::{
+        ABI_VERSION, Arguments, Context, MAGIC, MPI_IDENTITY, Plugin, PluginError, SMALLEST_BYTES,
+        SMALLEST_CONTEXT_BYTES, Scratch,
+    };
 
     const GOOD: Plugin = Plugin {
         magic: MAGIC,
@@ -369,6 +404,34 @@ mod tests {
             let checked = unsafe { Plugin::check(plugin) }.unwrap();
             assert_eq!(checked.scratch.is_some(), says);
             assert_eq!((checked.magic, checked.name), (plugin.magic, plugin.name));
+        }
+    }
+
+    /// A host's context may end before the field `call`.
+    #[test]
+    fn a_host_of_an_earlier_header_carries_nothing_out() {
+        unsafe extern "C" fn call(_: *mut Context, _: *const Arguments, _: *const Arguments) -> c_int {
+            0
+        }
+        let now = Context {
+            struct_size: size_of::<Context>() as u32,
+            rank: 0,
+            size: 1,
+            reserved: 0,
+            // SAFETY: a handle that nobody uses.
+            comm: unsafe { std::mem::zeroed() },
+            state: std::ptr::null_mut(),
+            host: std::ptr::null_mut(),
+            grow: None,
+            call: Some(call),
+        };
+        let before = Context {
+            struct_size: SMALLEST_CONTEXT_BYTES as u32,
+            ..now
+        };
+        for (context, has) in [(&now, true), (&before, false)] {
+            // SAFETY: a whole context is passed.
+            assert_eq!(unsafe { Context::caller(context) }.is_some(), has);
         }
     }
 

@@ -61,7 +61,8 @@ fn expected() -> Vec<String> {
         comm,
         state,
         host,
-        grow
+        grow,
+        call
     );
     structure!(
         lines,

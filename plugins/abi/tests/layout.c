@@ -47,6 +47,7 @@ int main(void) {
     FIELD(kilter_context, state);
     FIELD(kilter_context, host);
     FIELD(kilter_context, grow);
+    FIELD(kilter_context, call);
 
     SIZE(kilter_arguments);
     FIELD(kilter_arguments, struct_size);

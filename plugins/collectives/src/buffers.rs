@@ -6,6 +6,7 @@ use kilter_mpi::{Arena, MPI_Datatype, MPI_Op, constants, overlap};
 
 use crate::call::Call;
 use crate::error::CallError;
+use crate::inner;
 use crate::side::Side;
 
 /// This rank's data of one call, in memory that a row may use: contiguous, and input apart from output.
@@ -61,6 +62,8 @@ pub(crate) struct Lists {
     pub(crate) output: List,
     /// Elements of each rank's block, as the library's functions take them.
     pub(crate) counts: Vec<c_int>,
+    /// Those of calls inside, as the ABI has them.
+    pub(crate) inner: inner::Lists,
 }
 
 /// Bytes of each rank's block.

@@ -1,6 +1,6 @@
 //! One call, as the drop-in hands it over.
 
-use kilter_abi::Arguments;
+use kilter_abi::{Arguments, Context};
 use kilter_algorithms::Collective;
 use kilter_mpi::MPI_Comm;
 
@@ -17,6 +17,8 @@ pub(crate) struct Call<'a> {
     pub(crate) root: usize,
     pub(crate) row: &'a Row,
     pub(crate) arguments: &'a Arguments,
+    /// The host's, for calls inside this one.
+    pub(crate) context: *mut Context,
 }
 
 impl<'a> Call<'a> {

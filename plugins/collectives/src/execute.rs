@@ -1,13 +1,15 @@
-//! A row on buffers that it may use: an algorithm over messages, or a mock-up by calls of the library.
+//! A row on buffers that it may use: an algorithm over messages, or calls of collectives.
 
 use std::ffi::c_int;
 
+use kilter_algorithms::closing::{Closing, Way};
 use kilter_algorithms::{Entry, registry};
-use kilter_mpi::{Arena, CallArguments, MpiTransport, OverMpi, Pipeline};
+use kilter_mpi::{Arena, CallArguments, Caller, Division, Library, MpiTransport, OverMpi, Pipeline};
 
 use crate::buffers::{Buffers, Lists};
 use crate::call::Call;
-use crate::error::CallError;
+use crate::error::{CallError, unsigned};
+use crate::inner;
 use crate::row::Row;
 
 /// Runs the row on staged buffers.
@@ -23,7 +25,8 @@ pub(crate) unsafe fn execute(
     // SAFETY: the same contract; all ranks make the same call, by the ABI.
     unsafe {
         match call.row {
-            Row::Mockup(_, pipeline) => run_mockup(pipeline, call, buffers, arena, &mut lists.counts),
+            Row::Mockup(_, pipeline) => run_mockup(pipeline, call, buffers, arena, lists),
+            Row::Closing(closing) => run_closing(closing, call, buffers, arena, lists),
             Row::Algorithm(entry) => {
                 let blocks = (lists.input.bytes.as_slice(), lists.output.bytes.as_slice());
                 run_algorithm(entry, call, buffers, blocks, arena)
@@ -69,32 +72,89 @@ pub(crate) unsafe fn run_mockup(
     call: &Call<'_>,
     buffers: &Buffers,
     arena: &mut Arena,
-    int_counts: &mut Vec<c_int>,
+    lists: &mut Lists,
 ) -> Result<(), CallError> {
-    let arguments = CallArguments {
+    let arguments = arguments(call, buffers);
+    if pipeline.is_over_lanes() {
+        // SAFETY: the communicator is the arena's, and all ranks make the call, by this function's contract.
+        unsafe { arena.make_lanes(call.comm)? };
+    }
+    let Lists { counts, inner, .. } = lists;
+    let counts = int_counts(call, counts)?;
+    // SAFETY: the buffers have the shapes of the call, and all ranks make it, by this function's contract; counts are those of the call, one for
+    // each rank and the same on all.
+    let run = |caller: &mut dyn Caller| unsafe { pipeline.run_by(caller, call.comm, &arguments, counts, arena) };
+    Ok(as_deployed(call, inner, run)?)
+}
+
+/// Runs a row at another volume.
+///
+/// # Safety
+/// As for [`execute`].
+pub(crate) unsafe fn run_closing(
+    closing: &Closing,
+    call: &Call<'_>,
+    buffers: &Buffers,
+    arena: &mut Arena,
+    lists: &mut Lists,
+) -> Result<(), CallError> {
+    let arguments = arguments(call, buffers);
+    if arguments.count == 0 {
+        return Ok(());
+    }
+    let Lists { counts, inner, .. } = lists;
+    let counts = int_counts(call, counts)?;
+    // Bytes of data in an element, which a type with holes has fewer of than it takes: all ranks decide by the volume.
+    let of_data = unsigned(call.arguments.bytes, "more bytes than memory")? / arguments.count;
+    // SAFETY: parameters are as many as the row has, by the ABI.
+    let parameters = unsafe { slice(call.arguments.parameters, 1) };
+    let is_even = counts.is_none_or(|counts| counts.iter().all(|count| *count == counts[0]));
+    let fitting = || closing.inside((call.p_ranks, arguments.count, of_data), parameters[0]);
+    let Some(inside) = fitting().filter(|_| is_even) else {
+        let blocks = counts.map_or(Division::Equal, Division::Counts);
+        // SAFETY: as above: the call itself.
+        return Ok(unsafe { Library.call(closing.collective, call.comm, &arguments, blocks, arena)? });
+    };
+    let inside = (closing.collective, inside);
+    // SAFETY: the buffers have the shapes of the call, all ranks make it and decide alike, by this function's contract.
+    let run = |caller: &mut dyn Caller| unsafe {
+        match closing.way {
+            Way::Split => kilter_mpi::split(caller, inside, call.comm, &arguments, arena),
+            Way::Padded => kilter_mpi::padded(caller, inside, call.comm, &arguments, arena),
+        }
+    };
+    Ok(as_deployed(call, inner, run)?)
+}
+
+/// Runs a composition whose calls are carried out as they are deployed, if the host says how.
+fn as_deployed<T>(call: &Call<'_>, lists: &mut inner::Lists, run: impl FnOnce(&mut dyn Caller) -> T) -> T {
+    // SAFETY: the context is lent for the call under way.
+    match unsafe { inner::host(call.context, call.arguments) } {
+        Some(ask) => run(&mut inner::AsDeployed { ask, lists }),
+        None => run(&mut Library),
+    }
+}
+
+/// The call as the library's functions take it.
+fn arguments(call: &Call<'_>, buffers: &Buffers) -> CallArguments {
+    CallArguments {
         send: buffers.input.cast(),
         recv: buffers.output.cast(),
         count: buffers.count,
         datatype: buffers.datatype,
         op: buffers.op,
         root: call.arguments.root,
-    };
-    if pipeline.is_over_lanes() {
-        // SAFETY: the communicator is the arena's, and all ranks make the call, by this function's contract.
-        unsafe { arena.make_lanes(call.comm)? };
     }
-    let Some(counts) = call.counts() else {
-        // SAFETY: the buffers have the shapes of the call, and all ranks make it, by this function's contract.
-        unsafe { pipeline.run(call.comm, &arguments, arena)? };
-        return Ok(());
-    };
-    int_counts.clear();
+}
+
+/// Elements of each rank's block, where the collective lists them.
+fn int_counts<'l>(call: &Call<'_>, list: &'l mut Vec<c_int>) -> Result<Option<&'l [c_int]>, CallError> {
+    let Some(counts) = call.counts() else { return Ok(None) };
+    list.clear();
     for count in counts {
-        int_counts.push(c_int::try_from(*count).map_err(|_| CallError::Abi("a count beyond an int"))?);
+        list.push(c_int::try_from(*count).map_err(|_| CallError::Abi("a count beyond an int"))?);
     }
-    // SAFETY: by this function's contract, as above; the counts are those of the call, one for each rank and the same on all.
-    unsafe { pipeline.run_with_counts(call.comm, &arguments, int_counts, arena)? };
-    Ok(())
+    Ok(Some(list))
 }
 
 /// A slice; if `length` is 0, `pointer` may be any pointer.

@@ -1,4 +1,4 @@
-//! Kilter's collectives as a plugin: every algorithm of the registry and every mock-up, behind `kilter_abi`.
+//! Kilter's collectives as a plugin: every algorithm of the registry, every mock-up and every row that splits or pads a call, behind `kilter_abi`.
 //!
 //! The drop-in loads it as a shared object. The worker links it and calls the same rows, so that what is measured is what is deployed.
 //!
@@ -6,12 +6,14 @@
 //! * [`run`]: the function behind each row: no panic leaves it, and an error ends the job, since other ranks may be waiting.
 //! * [`movement`], [`reduction`]: the program's buffers, in place or of any datatype, as the algorithms want them; [`execute`] runs a
 //!   row on them.
+//! * [`inner`]: the calls that mock-ups and rows at another volume are made of, carried out as they are deployed.
 //! * [`side`]: what one rank gives or takes in a movement, as the program describes it.
 
 mod buffers;
 mod call;
 mod error;
 mod execute;
+pub mod inner;
 mod movement;
 mod reduction;
 mod row;

@@ -1,5 +1,6 @@
-//! The rows of this plugin: algorithms and mock-ups.
+//! The rows of this plugin: algorithms, mock-ups, and calls at another volume.
 
+use kilter_algorithms::closing::Closing;
 use kilter_algorithms::mockup::Mockup;
 use kilter_algorithms::{Collective, Entry};
 use kilter_mpi::{OverMpi, Pipeline};
@@ -8,8 +9,10 @@ use kilter_mpi::{OverMpi, Pipeline};
 pub(crate) enum Row {
     /// An algorithm over point-to-point messages.
     Algorithm(Entry<OverMpi>),
-    /// A mock-up: calls of the library's collectives.
+    /// A mock-up: calls of other collectives.
     Mockup(&'static Mockup, Pipeline),
+    /// Calls of the same collective at another volume.
+    Closing(&'static Closing),
 }
 
 impl Row {
@@ -18,6 +21,7 @@ impl Row {
         match self {
             Row::Algorithm(entry) => entry.row().id,
             Row::Mockup(mockup, _) => mockup.id,
+            Row::Closing(closing) => closing.id,
         }
     }
 
@@ -26,6 +30,7 @@ impl Row {
         match self {
             Row::Algorithm(entry) => entry.row().collective,
             Row::Mockup(_, pipeline) => pipeline.target(),
+            Row::Closing(closing) => closing.collective,
         }
     }
 }

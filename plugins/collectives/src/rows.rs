@@ -1,4 +1,4 @@
-//! The rows: the registry and the mock-ups, in C.
+//! The rows: the registry, the mock-ups and the calls at another volume, in C.
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
@@ -7,6 +7,7 @@ use kilter_abi::{
     Algorithm, NEEDS_COMMUTATIVE, NEEDS_EVEN_RANKS, NEEDS_INT_VOLUME, NEEDS_ONE_NODE, NEEDS_POWER_OF_TWO_RANKS,
     NEEDS_PREDEFINED_OPERATOR, Parameter,
 };
+use kilter_algorithms::closing::CLOSING;
 use kilter_algorithms::{Entry, Need, mockup, registry};
 use kilter_mpi::Pipeline;
 
@@ -24,10 +25,12 @@ fn in_c(row: &'static Row) -> Option<Algorithm> {
                 | bit(mockup.pads_for_operator(), NEEDS_PREDEFINED_OPERATOR)
                 | bit(mockup.needs_commutative(), NEEDS_COMMUTATIVE)
         }
+        Row::Closing(_) => NEEDS_INT_VOLUME,
     };
     let parameters: Vec<Parameter> = match row {
         Row::Algorithm(entry) => entry.row().parameters.iter().filter_map(parameter).collect(),
         Row::Mockup(..) => Vec::new(),
+        Row::Closing(closing) => parameter(closing.way.parameter()).into_iter().collect(),
     };
     let parameters: &'static [Parameter] = Vec::leak(parameters);
     Some(Algorithm {
@@ -83,6 +86,7 @@ fn table() -> &'static [Algorithm] {
         let rows: Vec<Row> = registry::algorithms()
             .map(|row| Row::Algorithm(Entry::new(row)))
             .chain(mockups)
+            .chain(CLOSING.iter().map(Row::Closing))
             .collect();
         let rows: &'static [Row] = Vec::leak(rows);
         Vec::leak(rows.iter().filter_map(in_c).collect())

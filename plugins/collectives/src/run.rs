@@ -10,7 +10,7 @@ use kilter_mpi::Arena;
 use crate::buffers::{Lists, Staging};
 use crate::call::Call;
 use crate::error::{CallError, unsigned};
-use crate::execute::{run_algorithm, run_mockup};
+use crate::execute::{run_algorithm, run_closing, run_mockup};
 use crate::row::Row;
 use crate::{movement, reduction};
 
@@ -41,12 +41,17 @@ pub(crate) fn run_of(collective: Collective) -> Run {
 /// # Safety
 /// As the ABI says.
 unsafe extern "C" fn run<const C: usize>(context: *mut Context, arguments: *const Arguments) -> c_int {
-    // SAFETY: by the ABI, both are valid and exclusively lent for the call.
-    let (context, arguments) = unsafe { (&mut *context, &*arguments) };
+    // SAFETY: by the ABI, both are valid and exclusively lent for the call. The context is not borrowed, since calls inside lend it again, and
+    // an older host's is shorter than the structure.
+    let arguments = unsafe { &*arguments };
     let collective = const { Collective::ALL[C] };
-    match catch_unwind(AssertUnwindSafe(|| carry_out(collective, context, arguments))) {
+    // SAFETY: as above.
+    match catch_unwind(AssertUnwindSafe(|| unsafe {
+        carry_out(collective, context, arguments)
+    })) {
         Ok(Ok(())) => 0,
-        failed => fail(context, arguments, failed),
+        // SAFETY: as above.
+        failed => unsafe { fail(context, arguments, failed) },
     }
 }
 
@@ -54,15 +59,24 @@ unsafe extern "C" fn run<const C: usize>(context: *mut Context, arguments: *cons
 pub const UNAVAILABLE_REASON: &str = "the ranks have no memory in common (is there room in /dev/shm?), or, of a row over lanes, not equally many are on every node";
 
 /// Handles a call that failed. Missing shared memory is reported to the host as [`UNAVAILABLE`]; any other failure ends the job.
+///
+/// # Safety
+/// The context is lent.
 #[cold]
-fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Result<(), CallError>>) -> c_int {
+unsafe fn fail(
+    context: *const Context,
+    arguments: &Arguments,
+    failed: std::thread::Result<Result<(), CallError>>,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    let (comm, place) = unsafe { ((*context).comm, ((*context).rank, (*context).size)) };
     let reason = match failed {
         Ok(Ok(())) => return 0,
         // Memory is taken, and lanes are made, by all ranks together, before anything else is done.
         Ok(Err(CallError::Transport(error @ TransportError::NoSharedMemory { .. }))) => {
-            return unavailable(context, arguments, &error);
+            return unavailable(place, arguments, &error);
         }
-        Ok(Err(CallError::Lanes(error))) if error.is_common() => return unavailable(context, arguments, &error),
+        Ok(Err(CallError::Lanes(error))) if error.is_common() => return unavailable(place, arguments, &error),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "a defect of Kilter: it panicked, see the message above".to_owned(),
     };
@@ -70,21 +84,17 @@ fn fail(context: &Context, arguments: &Arguments, failed: std::thread::Result<Re
     kilter_mpi::say(format_args!(
         "error: {} on rank {} of {}: {reason}; ending the job",
         id(arguments),
-        context.rank,
-        context.size
+        place.0,
+        place.1
     ));
     // SAFETY: MPI is running, as a collective was called.
-    unsafe { kilter_mpi::abort(context.comm, 1) }
+    unsafe { kilter_mpi::abort(comm, 1) }
 }
 
 /// Says on rank 0 why the row cannot run on this communicator.
-fn unavailable(context: &Context, arguments: &Arguments, reason: &dyn std::error::Error) -> c_int {
-    if context.rank == 0 {
-        kilter_mpi::say(format_args!(
-            "warning: {} on {} ranks: {reason}",
-            id(arguments),
-            context.size
-        ));
+fn unavailable((rank, size): (i32, i32), arguments: &Arguments, reason: &dyn std::error::Error) -> c_int {
+    if rank == 0 {
+        kilter_mpi::say(format_args!("warning: {} on {size} ranks: {reason}", id(arguments)));
     }
     UNAVAILABLE
 }
@@ -115,16 +125,23 @@ pub(crate) unsafe extern "C" fn release(context: *mut Context) {
     }
 }
 
+///
+/// # Safety
+/// As the ABI says.
 #[inline(always)]
-fn carry_out(collective: Collective, context: &mut Context, arguments: &Arguments) -> Result<(), CallError> {
-    if context.state.is_null() {
-        context.state = Box::into_raw(Box::<State>::default()).cast();
-    }
-    // SAFETY: the state is one of this plugin's, and calls on one communicator follow each other; the row is this plugin's.
-    let (state, row) = unsafe {
+unsafe fn carry_out(collective: Collective, context: *mut Context, arguments: &Arguments) -> Result<(), CallError> {
+    // SAFETY: the state is one of this plugin's, and calls on one communicator follow each other; those inside have contexts of their own. The
+    // row is this plugin's.
+    let (state, row, comm, rank, size) = unsafe {
+        if (*context).state.is_null() {
+            (*context).state = Box::into_raw(Box::<State>::default()).cast();
+        }
         (
-            &mut *context.state.cast::<State>(),
+            &mut *(*context).state.cast::<State>(),
             &*(*arguments.algorithm).data.cast::<Row>(),
+            (*context).comm,
+            (*context).rank,
+            (*context).size,
         )
     };
     let root = if collective.has_root() {
@@ -134,12 +151,13 @@ fn carry_out(collective: Collective, context: &mut Context, arguments: &Argument
     };
     let call = Call {
         collective,
-        comm: context.comm,
-        rank: unsigned(context.rank, "a negative rank")?,
-        p_ranks: unsigned(context.size, "a negative size")?,
+        comm,
+        rank: unsigned(rank, "a negative rank")?,
+        p_ranks: unsigned(size, "a negative size")?,
         root,
         row,
         arguments,
+        context,
     };
     let plain = if collective.has_operator() {
         reduction::plain(&call)
@@ -155,7 +173,10 @@ fn carry_out(collective: Collective, context: &mut Context, arguments: &Argument
                 run_algorithm(entry, &call, &buffers, (&[], &[]), &mut state.arena)
             }
             (Some(buffers), Row::Mockup(_, pipeline)) => {
-                run_mockup(pipeline, &call, &buffers, &mut state.arena, &mut state.lists.counts)
+                run_mockup(pipeline, &call, &buffers, &mut state.arena, &mut state.lists)
+            }
+            (Some(buffers), Row::Closing(closing)) => {
+                run_closing(closing, &call, &buffers, &mut state.arena, &mut state.lists)
             }
             (None, _) => carry_out_staged(&call, state),
         }

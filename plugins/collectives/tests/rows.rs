@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 
 use kilter_abi::{Algorithm, Parameter};
-use kilter_algorithms::{mockup, registry};
+use kilter_algorithms::{closing, mockup, registry};
 use kilter_collectives::PLUGIN;
 
 fn rows() -> &'static [Algorithm] {
@@ -37,6 +37,7 @@ fn every_algorithm_and_every_mockup_has_its_row() {
     let wanted: BTreeSet<&str> = registry::algorithms()
         .map(|row| row.id)
         .chain(mockup::MOCKUPS.iter().map(|row| row.id))
+        .chain(closing::CLOSING.iter().map(|row| row.id))
         .collect();
     assert_eq!(ids, wanted);
     assert_eq!(rows().len(), wanted.len());
@@ -50,6 +51,16 @@ fn rows_say_what_the_registry_says() {
         let mockup = mockup::MOCKUPS.iter().find(|mockup| mockup.id == id(row));
         if let Some(mockup) = mockup {
             assert_eq!(collective, mockup.collective.name());
+            continue;
+        }
+        if let Some(closing) = closing::find(id(row)) {
+            let parameter = closing.way.parameter();
+            let in_c = parameters(row)[0];
+            assert_eq!(
+                (in_c.min, in_c.max, in_c.default_value),
+                (parameter.min, parameter.max, parameter.default)
+            );
+            assert_eq!((collective, parameters(row).len()), (closing.collective.name(), 1));
             continue;
         }
         let algorithm = registry::find(id(row)).unwrap();

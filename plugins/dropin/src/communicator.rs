@@ -318,7 +318,10 @@ impl State {
                 *left -= 1;
             } else {
                 // SAFETY: by this function's contract; only intracommunicators have a state.
-                let made = unsafe { private::make(self.comm, (self.rank, self.size), self.rules, started) };
+                let made = unsafe {
+                    let (comm, place) = ((self.comm, self.one_node), (self.rank, self.size));
+                    private::make(comm, place, (self.rules, &self.table), started)
+                };
                 *stage = made.map_or(Stage::Forgone, Stage::Ready);
             }
         }

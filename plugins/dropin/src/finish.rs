@@ -15,10 +15,16 @@ pub(crate) fn report() {
     for implementation in &rules.implementations {
         let id = implementation.id();
         match started.mode {
-            Mode::Replace => kilter_mpi::say(format_args!(
-                "{id}: {} calls",
-                implementation.calls.load(Ordering::Relaxed)
-            )),
+            Mode::Replace => {
+                kilter_mpi::say(format_args!(
+                    "{id}: {} calls",
+                    implementation.calls.load(Ordering::Relaxed)
+                ));
+                let inside = implementation.inside.load(Ordering::Relaxed);
+                if inside > 0 {
+                    kilter_mpi::say(format_args!("{id}: {inside} calls inside others"));
+                }
+            }
             Mode::Log => {
                 kilter_mpi::say(format_args!(
                     "{id}: would have run {} calls",

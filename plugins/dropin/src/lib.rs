@@ -31,6 +31,7 @@
 //! * [`prepared`]: a call like one before goes the short way.
 //! * [`communicator`]: what is kept for each communicator, as an attribute of it ([`key`]), and the memory of its call under way ([`tables`]); [`agree`]: what its ranks agree on first, by
 //!   [`maxima`]; [`placement`]: how they lie on nodes, where a rule asks for it; [`private`]: where implementations send.
+//! * [`inside`]: what runs for calls inside the implementations that are made of collectives.
 //! * [`start`], [`rules`]: profile and plugins, at the first intercepted call, and for later ones [`started`]; [`kilter_host`] loads the
 //!   plugins.
 //! * [`online`]: what is tried while the program runs; [`sites`]: how far that has come, and what is learnt; [`wanted`], [`world`]: who wants it, and facts about all
@@ -48,6 +49,7 @@ pub mod finish;
 pub mod free;
 mod given;
 pub mod init;
+mod inside;
 mod key;
 mod maxima;
 mod node;

@@ -9,27 +9,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use kilter_abi::Context;
-use kilter_host::Hosted;
+use kilter_host::{Contexts, Group};
 use kilter_mpi::{MPI_Comm, MpiError, constants, info};
+use kilter_profile::Table;
 
+use crate::inside::Inside;
 use crate::key;
 use crate::maxima;
-use crate::rules::{Implementation, Rules};
+use crate::rules::{Action, Implementation, Rules};
 use crate::started::Started;
 use crate::warning::warn;
 
 /// Private communicators of a process at a time: an eighth of what MPICH has for all. The program keeps the rest.
 const MOST: usize = 256;
 
-/// A private communicator, with a context for each plugin.
+/// A private communicator, with the contexts of plugins.
 pub(crate) struct Private {
     comm: MPI_Comm,
     size: usize,
     /// The same on all its ranks, and no other communicator's; never 0.
     pub(crate) number: u64,
-    /// They do not move: plugins and `host` point into them.
-    contexts: Box<[Hosted]>,
-    rules: &'static Rules,
+    /// They do not move, being in an `Arc`: plugins point into them.
+    contexts: Contexts,
 }
 
 // SAFETY: only calls on the communicators that it serves use its contexts, and these calls never run at the same time. If several threads
@@ -62,27 +63,34 @@ pub(crate) fn congruent(comm: MPI_Comm, size: usize, started: &Started) -> Optio
     same.find(|private| info::is_congruent(private.comm, comm).unwrap_or(false))
 }
 
-/// Makes one for `comm`. `None`, on all ranks alike: it is not to be had, and that was said.
+/// Makes one for `comm`, on which `table` is deployed. `None`, on all ranks alike: it is not to be had, and that was said.
 ///
 /// # Safety
 /// `comm` is an intracommunicator; all its ranks make the same collective call.
 pub(crate) unsafe fn make(
-    comm: MPI_Comm,
+    (comm, one_node): (MPI_Comm, bool),
     (rank, size): (usize, usize),
-    rules: &'static Rules,
+    (rules, table): (&'static Rules, &Table<Action>),
     started: &'static Started,
 ) -> Option<Arc<Private>> {
     // SAFETY: by this function's contract.
     let made = unsafe { create(comm, size) };
     match made {
         Ok((private, number)) => {
-            let contexts = rules.plugins.iter().map(|_| Hosted::new(private, rank, size)).collect();
+            let group = Group {
+                comm: private,
+                rank,
+                size,
+                one_node,
+            };
+            // Communicators that share it have the same processes, and so the same rules.
+            let deployed = Box::new(Inside(table.clone()));
+            let contexts = Contexts::new(group, rules.plugins.iter().copied(), deployed);
             let private = Arc::new(Private {
                 comm: private,
                 size,
                 number,
                 contexts,
-                rules,
             });
             live().insert(number, Arc::downgrade(&private));
             Some(private)
@@ -164,15 +172,13 @@ impl Private {
 
     /// The context in which an implementation runs.
     pub(crate) fn context(&self, implementation: &Implementation) -> Option<*mut Context> {
-        self.contexts.get(implementation.plugin).map(Hosted::lend)
+        self.contexts.lend(implementation.plugin)
     }
 
     /// Lets plugins free what they keep for the communicator. All its ranks do so together.
     fn release(&self) {
-        for (hosted, plugin) in self.contexts.iter().zip(&self.rules.plugins) {
-            // SAFETY: the context is this plugin's, and no call is under way on a communicator that is being freed.
-            unsafe { hosted.release(plugin) };
-        }
+        // SAFETY: no call is under way on a communicator that is being freed.
+        unsafe { self.contexts.release() };
     }
 }
 

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 
 use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
-use kilter_mpi::layout::Layout;
-use kilter_mpi::{MPI_Comm, constants, info};
+use kilter_host::suits;
+use kilter_mpi::{MPI_Comm, constants};
 
 use crate::communicator::{self, Known, State};
 use crate::describe::{describe, early};
@@ -183,24 +183,9 @@ pub(crate) unsafe fn carry_out<F: Function, N: Number, D: Number>(
         implementation,
         parameters,
     } = action;
-    let needs = implementation.needs();
-    if needs.int_volume && arguments.bytes > c_int::MAX as u64 {
+    let place = (state.size, state.one_node);
+    if !suits(implementation.needs(), collective, &arguments, place) || !tables.has(implementation) {
         return None;
-    }
-    if (needs.one_node && !state.one_node) || !tables.has(implementation) {
-        return None;
-    }
-    if collective.has_operator() {
-        let commutes = || info::is_commutative(arguments.op).unwrap_or(false);
-        let separable = || Layout::of(arguments.recv_type).is_ok_and(|layout| layout.is_separable());
-        if (needs.commutative && !commutes()) || !separable() {
-            return None;
-        }
-        // The same on all ranks, as MPI has it: the operator and the count.
-        let pads = || i64::try_from(state.size).map_or(true, |size| arguments.recv_count % size != 0);
-        if needs.predefined_operator && pads() && !constants::predefined_ops().contains(&arguments.op) {
-            return None;
-        }
     }
     if started.mode == Mode::Log {
         implementation.would_run.fetch_add(1, Ordering::Relaxed);

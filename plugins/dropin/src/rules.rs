@@ -22,6 +22,8 @@ pub(crate) struct Implementation {
     pub(crate) plugin: usize,
     /// Calls that it carried out on this rank.
     pub(crate) calls: AtomicU64,
+    /// Calls that it carried out on this rank inside those of others, which are none of the program's.
+    pub(crate) inside: AtomicU64,
     /// Calls that it would have carried out in mode `replace`.
     pub(crate) would_run: AtomicU64,
 }
@@ -248,6 +250,7 @@ impl Implementations {
             callable,
             plugin,
             calls: AtomicU64::new(0),
+            inside: AtomicU64::new(0),
             would_run: AtomicU64::new(0),
         });
         Some(self.taken.len() - 1)

@@ -5,13 +5,18 @@
 //!   the ABI's structures into the descriptions that all of Kilter shares.
 //! * [`trust`]: whose files are loaded at all.
 //! * [`code`]: which build of a plugin, or of the drop-in, is in this process.
-//! * [`Hosted`]: a context of a plugin on a private communicator, with the scratch that is kept for it.
+//! * [`contexts`]: the contexts of plugins on a private communicator, with the scratch that is kept for them, and calls as they are deployed there.
+//! * [`suits`]: whether a call meets the needs of a row.
 
 pub mod code;
 mod context;
+pub mod contexts;
 mod describe;
 mod length;
+mod numbers;
 pub mod plugins;
+mod suits;
 
-pub use context::Hosted;
+pub use contexts::{Chosen, Contexts, Deployed, Group};
 pub use kilter_profile::trust;
+pub use suits::suits;

@@ -82,9 +82,9 @@ impl Arena {
         self.bytes
     }
 
-    /// This rank and the number of ranks of the arena's communicator; asked once.
+    /// This rank and the number of ranks of the arena's communicator `comm`; asked once.
     #[inline]
-    pub(crate) fn place(&mut self, comm: MPI_Comm) -> Result<(usize, usize), MpiError> {
+    pub fn place(&mut self, comm: MPI_Comm) -> Result<(usize, usize), MpiError> {
         if let Some(place) = self.place {
             return Ok(place);
         }

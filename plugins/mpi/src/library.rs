@@ -20,24 +20,25 @@ pub unsafe fn library_call(
     arena: &mut Arena,
 ) -> Result<(), MpiError> {
     // SAFETY: the same contract.
-    unsafe { call(collective, comm, arguments, Blocks::Equal, arena) }
+    unsafe { call(collective, comm, arguments, Division::Equal, arena) }
 }
 
 /// Division of a buffer among the ranks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Blocks<'a> {
+pub enum Division<'a> {
     /// Evenly.
     Equal,
     /// Elements of each rank's block; only for v-variants.
     Counts(&'a [c_int]),
 }
 
-impl Blocks<'_> {
+impl Division<'_> {
     /// First element and number of elements of a rank's block.
-    pub(crate) fn block(self, rank: usize, p_ranks: usize, total: usize) -> (usize, usize) {
+    #[must_use]
+    pub fn block(self, rank: usize, p_ranks: usize, total: usize) -> (usize, usize) {
         match self {
-            Blocks::Equal => (rank * (total / p_ranks), total / p_ranks),
-            Blocks::Counts(counts) => {
+            Division::Equal => (rank * (total / p_ranks), total / p_ranks),
+            Division::Counts(counts) => {
                 let elements = |count: &c_int| usize::try_from(*count).unwrap_or(0);
                 (
                     counts.iter().take(rank).map(elements).sum(),
@@ -48,15 +49,50 @@ impl Blocks<'_> {
     }
 }
 
+/// Carries out the calls that a composition makes.
+pub trait Caller {
+    /// Makes a call; its errors are those of [`library_call`].
+    ///
+    /// # Safety
+    /// As for [`library_call`], with unequal blocks for `Gatherv`, `ReduceScatter` and `Scatterv` alone; counts have an entry for each rank and are
+    /// the same on all. `arena` is the one of `comm`.
+    unsafe fn call(
+        &mut self,
+        collective: Collective,
+        comm: MPI_Comm,
+        arguments: &CallArguments,
+        blocks: Division<'_>,
+        arena: &mut Arena,
+    ) -> Result<(), MpiError>;
+}
+
+/// The library itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Library;
+
+impl Caller for Library {
+    unsafe fn call(
+        &mut self,
+        collective: Collective,
+        comm: MPI_Comm,
+        arguments: &CallArguments,
+        blocks: Division<'_>,
+        arena: &mut Arena,
+    ) -> Result<(), MpiError> {
+        // SAFETY: the same contract.
+        unsafe { call(collective, comm, arguments, blocks, arena) }
+    }
+}
+
 /// Same as [`library_call`], with unequal blocks for `Gatherv`, `ReduceScatter` and `Scatterv`.
 ///
 /// # Safety
 /// As for [`library_call`]; counts have an entry for each rank and are the same on all.
-pub(crate) unsafe fn call(
+unsafe fn call(
     collective: Collective,
     comm: MPI_Comm,
     arguments: &CallArguments,
-    blocks: Blocks<'_>,
+    blocks: Division<'_>,
     arena: &mut Arena,
 ) -> Result<(), MpiError> {
     let &CallArguments {
@@ -79,7 +115,7 @@ pub(crate) unsafe fn call(
     if collective.has_blocks() {
         let rank;
         (rank, p_ranks) = arena.place(comm)?;
-        if matches!(blocks, Blocks::Equal) && !count.is_multiple_of(p_ranks) {
+        if matches!(blocks, Division::Equal) && !count.is_multiple_of(p_ranks) {
             return Err(MpiError {
                 operation: name,
                 code: constants::err_count(),
@@ -88,8 +124,8 @@ pub(crate) unsafe fn call(
         block = MpiError::count(name, blocks.block(rank, p_ranks, count).1)?;
     }
     let mut tables = || match blocks {
-        Blocks::Equal => arena.equal_blocks(p_ranks, block),
-        Blocks::Counts(counts) => arena.blocks(counts),
+        Division::Equal => arena.equal_blocks(p_ranks, block),
+        Division::Counts(counts) => arena.blocks(counts),
     };
     // SAFETY: buffers and handles are valid by this function's contract; the tables of counts have `p` entries and outlive the call.
     unsafe {

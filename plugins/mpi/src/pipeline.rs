@@ -13,8 +13,7 @@ use mpi_sys::MPI_Comm;
 
 use crate::in_use::InUse;
 use crate::layout::Layout;
-use crate::library::Blocks;
-use crate::{Arena, CallArguments, LanesError, MpiError, constants, over_lanes};
+use crate::{Arena, CallArguments, Caller, Division, LanesError, Library, MpiError, constants, over_lanes};
 use run::Run;
 
 /// A collective carried out by calls of others.
@@ -182,7 +181,7 @@ impl Pipeline {
             })
     }
 
-    /// Carries it out on this rank. `MPI_IN_PLACE` is not understood. If a call inside has equal blocks, the target has
+    /// Carries it out on this rank by calls of the library. `MPI_IN_PLACE` is not understood. If a call inside has equal blocks, the target has
     /// none and `count` is no multiple of `p`, the data is padded to the next multiple. After an error the other ranks
     /// may be waiting.
     ///
@@ -191,29 +190,18 @@ impl Pipeline {
     /// size where an inner call moves bytes), and `arguments.count` is the same on all ranks.
     pub unsafe fn run(&self, comm: MPI_Comm, arguments: &CallArguments, arena: &mut Arena) -> Result<(), MpiError> {
         // SAFETY: by this function's contract; there are no counts.
-        unsafe { self.run_blocks(comm, arguments, None, arena) }
+        unsafe { self.run_by(&mut Library, comm, arguments, None, arena) }
     }
 
-    /// Same as [`Pipeline::run`], with the number of elements of each rank's block; see [`Pipeline::takes_counts`].
+    /// Same as [`Pipeline::run`], by calls of `caller`, and with `counts` the number of elements of each rank's block; see
+    /// [`Pipeline::takes_counts`]. Calls on nodes and lanes are the library's.
     ///
     /// # Safety
     /// As for [`Pipeline::run`]; `counts` has an entry for each rank, none negative, `arguments.count` is their sum, and all
     /// ranks pass the same.
-    pub unsafe fn run_with_counts(
+    pub unsafe fn run_by(
         &self,
-        comm: MPI_Comm,
-        arguments: &CallArguments,
-        counts: &[c_int],
-        arena: &mut Arena,
-    ) -> Result<(), MpiError> {
-        // SAFETY: by this function's contract.
-        unsafe { self.run_blocks(comm, arguments, Some(counts), arena) }
-    }
-
-    /// # Safety
-    /// As for [`Pipeline::run`], or, with `counts`, for [`Pipeline::run_with_counts`].
-    unsafe fn run_blocks(
-        &self,
+        caller: &mut dyn Caller,
         comm: MPI_Comm,
         arguments: &CallArguments,
         counts: Option<&[c_int]>,
@@ -241,10 +229,11 @@ impl Pipeline {
             // SAFETY: by this function's contract.
             return unsafe { self.run_over_lanes(comm, arguments, (rank, element_bytes, padded), arena) };
         }
-        let blocks = counts.map_or(Blocks::Equal, Blocks::Counts);
+        let blocks = counts.map_or(Division::Equal, Division::Counts);
         let is_root = usize::try_from(arguments.root).is_ok_and(|root| root == rank);
         let mut run = Run {
             pipeline: self,
+            caller,
             comm,
             arguments,
             blocks,

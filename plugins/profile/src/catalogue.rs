@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_algorithms::{Collective, mockup, registry};
+use kilter_algorithms::{Collective, closing, mockup, registry};
 use kilter_protocol::row::{Needs, Parameter, Row};
 
 use crate::Profile;
@@ -15,11 +15,12 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Kilter's own algorithms and mock-ups.
+    /// Kilter's own algorithms and mock-ups, and its rows that split and pad.
     #[must_use]
     pub fn built_in() -> Catalogue {
         let algorithms = registry::algorithms().map(Row::from);
-        let rows = algorithms.chain(mockup::MOCKUPS.iter().map(Row::from));
+        let mockups = mockup::MOCKUPS.iter().map(Row::from);
+        let rows = algorithms.chain(mockups).chain(closing::CLOSING.iter().map(Row::from));
         Catalogue {
             rows: rows.map(|row| (row.id.clone(), row)).collect(),
         }

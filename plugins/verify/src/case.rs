@@ -52,6 +52,8 @@ pub(crate) struct Case {
     pub(crate) root: usize,
     pub(crate) in_place: bool,
     pub(crate) values: Values,
+    /// True if calls inside the row are carried out by rows; false if by the library.
+    pub(crate) inside: bool,
     /// True if the case compares the bits of random doubles; false if it checks exact results.
     pub(crate) random: bool,
 }
@@ -79,6 +81,7 @@ impl fmt::Display for Case {
                 f.write_str(&values.join("/"))
             }
         }?;
+        f.write_str(if self.inside { ",inside=rows" } else { "" })?;
         f.write_str(if self.random { ",data=random" } else { "" })
     }
 }
@@ -95,6 +98,7 @@ impl FromStr for Case {
             root: 0,
             in_place: false,
             values: Values::Default,
+            inside: false,
             random: false,
         };
         for part in text.split(',') {
@@ -128,6 +132,7 @@ impl FromStr for Case {
                 "count" => case.count = number()?,
                 "root" => case.root = number()?,
                 "place" if ["in", "out"].contains(&value) => case.in_place = value == "in",
+                "inside" if ["rows", "library"].contains(&value) => case.inside = value == "rows",
                 "data" if ["exact", "random"].contains(&value) => case.random = value == "random",
                 "values" => {
                     case.values = match value {
@@ -140,7 +145,8 @@ impl FromStr for Case {
                     };
                 }
                 _ => bail!(
-                    "case: `{part}`; allowed: comm, type, op, count, root, place=in|out, values, data=exact|random"
+                    "case: `{part}`; allowed: comm, type, op, count, root, place=in|out, values, inside=rows|library, \
+                     data=exact|random"
                 ),
             }
         }
@@ -274,6 +280,7 @@ pub(crate) fn cases(collective: Collective, ranks: usize, depth: Depth) -> Vec<C
         root: 0,
         in_place: false,
         values: Values::Default,
+        inside: false,
         random: false,
     };
     if collective == Collective::Barrier {
@@ -390,6 +397,8 @@ mod tests {
                 for case in list {
                     assert_eq!(case.to_string().parse::<Case>().ok().as_ref(), Some(&case));
                     assert_eq!(case.check(collective, 5), Ok(()), "{collective} {case}");
+                    let with_rows = Case { inside: true, ..case };
+                    assert_eq!(with_rows.to_string().parse::<Case>().ok().as_ref(), Some(&with_rows));
                 }
             }
         }

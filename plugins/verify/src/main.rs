@@ -6,6 +6,7 @@
 //! * [`problem`]: the reference: what a rank has and must get.
 //! * [`elements`], [`operators`], [`image`]: types, operators, guarded memory.
 //! * [`call`], [`matrix`]: from a problem to calls of rows and of the library; the loop. [`bits`]: whether a row adds as the library does.
+//! * [`inside`]: rows for the calls inside those that are made of collectives.
 //! * [`world`], [`report`]: what ranks tell each other, and what rank 0 writes.
 //!
 //! The request is JSON ([`kilter_protocol::verifying::Request`]). What is wrong with it or with the plugin is said once, by rank 0,
@@ -16,6 +17,7 @@ mod call;
 mod case;
 mod elements;
 mod image;
+mod inside;
 mod matrix;
 mod operators;
 mod problem;
@@ -101,12 +103,13 @@ unsafe fn verify(request: &Request) -> Result<(), (usize, anyhow::Error)> {
         Ok(Some(reason)) => return Err((world.rank, anyhow::anyhow!(reason))),
         Err(error) => return Err((world.rank, error.into())),
     }
-    let plugin = loaded.map_err(|error| (world.rank, error.into()))?;
+    // It stays until the process ends, as what is loaded does.
+    let plugin: &'static Loaded = Box::leak(Box::new(loaded.map_err(|error| (world.rank, error.into()))?));
     let of_rank = |error| (world.rank, error);
-    let chosen = choose(&plugin, request).map_err(of_rank)?;
+    let chosen = choose(plugin, request).map_err(of_rank)?;
     let report = Report::new(request, world.rank).map_err(of_rank)?;
     // SAFETY: by this function's contract.
-    unsafe { Matrix::new(&world, request, report).and_then(|matrix| matrix.run(&plugin, &chosen)) }.map_err(of_rank)
+    unsafe { Matrix::new(&world, request, plugin, report).and_then(|matrix| matrix.run(&chosen)) }.map_err(of_rank)
 }
 
 /// The rows that are wanted.

@@ -9,18 +9,20 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use kilter_abi::UNAVAILABLE;
 use kilter_algorithms::Collective;
-use kilter_host::Hosted;
+use kilter_host::contexts::Nothing;
 use kilter_host::plugins::Loaded;
+use kilter_host::{Contexts, Deployed, Group};
 use kilter_mpi::{MPI_Comm, MPI_Datatype, MPI_Op, constants, info};
 use kilter_protocol::verifying::{Line, Request};
 
 use self::calls::Posed;
 pub(crate) use self::row::Chosen;
-use self::row::{Tally, of_row};
+use self::row::{Tally, runs_of};
 use crate::bits::{self, NoBits};
 use crate::call::{Call, Lists};
 use crate::case::{Case, Comm, cases};
 use crate::elements::TYPES;
+use crate::inside::Inside;
 use crate::operators::{OPERATORS, work_on};
 use crate::problem::Problem;
 use crate::report::Report;
@@ -32,7 +34,8 @@ struct Place {
     rank: usize,
     size: usize,
     one_node: bool,
-    hosted: Hosted,
+    /// Its contexts, where calls inside rows are the library's, and where they are rows.
+    contexts: [Contexts; 2],
 }
 
 /// Data that all cases share.
@@ -48,7 +51,12 @@ pub(crate) struct Matrix<'a> {
 impl<'a> Matrix<'a> {
     /// # Safety
     /// MPI is running; all ranks make this call.
-    pub(crate) unsafe fn new(world: &'a World, request: &'a Request, report: Report) -> anyhow::Result<Matrix<'a>> {
+    pub(crate) unsafe fn new(
+        world: &'a World,
+        request: &'a Request,
+        plugin: &'static Loaded,
+        report: Report,
+    ) -> anyhow::Result<Matrix<'a>> {
         let mut places = Vec::new();
         for comm in [Comm::World, Comm::Split, Comm::Reversed] {
             // SAFETY: by this function's contract, here and below.
@@ -56,9 +64,16 @@ impl<'a> Matrix<'a> {
             // SAFETY: by this function's contract.
             let private = unsafe { info::comm_private(program) }?;
             let (rank, size) = (info::rank(program)?, info::size(program)?);
-            let hosted = Hosted::new(private, rank, size);
             // SAFETY: by this function's contract.
             let one_node = unsafe { kilter_mpi::is_one_node(program) }?;
+            let group = Group {
+                comm: private,
+                rank,
+                size,
+                one_node,
+            };
+            let deployed: [Box<dyn Deployed>; 2] = [Box::new(Nothing), Box::new(Inside::of(plugin))];
+            let contexts = deployed.map(|deployed| Contexts::new(group, [plugin.plugin], deployed));
             places.push((
                 comm,
                 Place {
@@ -66,7 +81,7 @@ impl<'a> Matrix<'a> {
                     rank,
                     size,
                     one_node,
-                    hosted,
+                    contexts,
                 },
             ));
         }
@@ -102,7 +117,7 @@ impl<'a> Matrix<'a> {
     ///
     /// # Safety
     /// All ranks make this call.
-    pub(crate) unsafe fn run(mut self, plugin: &Loaded, chosen: &[Chosen<'_>]) -> anyhow::Result<()> {
+    pub(crate) unsafe fn run(mut self, chosen: &[Chosen<'_>]) -> anyhow::Result<()> {
         let mut planned: Vec<(Collective, Vec<Case>, Vec<&Chosen<'_>>)> = Vec::new();
         let mut runs = 0;
         let mut of_rows = BTreeMap::new();
@@ -116,7 +131,7 @@ impl<'a> Matrix<'a> {
                 for case in &cases {
                     runs += u64::from(self.request.with_library);
                     for chosen in &rows {
-                        let of_row = of_row(case, chosen).len() as u64;
+                        let of_row = runs_of(case, chosen).len() as u64;
                         *of_rows.entry(chosen.row().id.clone()).or_default() += of_row;
                         runs += of_row;
                     }
@@ -147,9 +162,9 @@ impl<'a> Matrix<'a> {
                 })?;
             }
         }
-        for (_, place) in &mut self.places {
-            // SAFETY: no call is under way.
-            unsafe { place.hosted.release(plugin.plugin) };
+        for contexts in self.places.iter().flat_map(|(_, place)| &place.contexts) {
+            // SAFETY: no call is under way, and all ranks come here.
+            unsafe { contexts.release() };
         }
         self.report.line(&Line::End {})
     }
@@ -186,8 +201,7 @@ impl<'a> Matrix<'a> {
             unsafe { self.library_result(&posed) }?;
         }
         for (chosen, tally) in rows.iter().zip(tallies) {
-            for values in of_row(case, chosen) {
-                let case = Case { values, ..case.clone() };
+            for case in runs_of(case, chosen) {
                 let posed = Posed { case: &case, ..posed };
                 // SAFETY: as above; all ranks have the same settings of the row.
                 unsafe { self.row(&posed, reference.as_ref(), chosen, tally) }?;
@@ -307,7 +321,8 @@ impl<'a> Matrix<'a> {
         chosen: &Chosen<'_>,
         parameters: &[u64],
     ) -> Result<Option<String>, &'static str> {
-        let context = self.places[posed.at].1.hosted.lend();
+        let contexts = &self.places[posed.at].1.contexts[usize::from(posed.case.inside)];
+        let context = contexts.lend(0).ok_or("its plugin has no context")?;
         let unavailable = Cell::new(false);
         let run = |call: &Call<'_>, lists: &Lists| {
             let mut arguments = call.arguments(lists);

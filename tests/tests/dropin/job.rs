@@ -292,6 +292,11 @@ impl Output {
         self.counted(" calls", "")
     }
 
+    /// The log at the end: calls inside other implementations.
+    pub(crate) fn calls_inside(&self) -> BTreeMap<String, u64> {
+        self.counted(" calls inside others", "")
+    }
+
     /// The log of mode `log`.
     pub(crate) fn would_have_run(&self) -> BTreeMap<String, u64> {
         self.counted(" calls", "would have run ")

@@ -5,6 +5,7 @@ pub(crate) mod applications;
 pub(crate) mod communicators;
 pub(crate) mod deployment;
 pub(crate) mod device;
+pub(crate) mod inside;
 pub(crate) mod job;
 pub(crate) mod large;
 pub(crate) mod online;

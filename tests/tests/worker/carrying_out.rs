@@ -70,6 +70,7 @@ fn algorithms(ranks: usize) -> Vec<Block> {
                     implementation,
                     settings: Vec::new(),
                     arrival: None,
+                    deployed: Vec::new(),
                 });
             }
             let name = row.id.split_once('.').unwrap().1;

@@ -308,6 +308,7 @@ pub(crate) fn item(id: &str, task: impl Into<Task>, bytes: u64, text: &str) -> I
         implementation,
         settings: Vec::new(),
         arrival: None,
+        deployed: Vec::new(),
     }
 }
 

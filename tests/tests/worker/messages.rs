@@ -8,7 +8,7 @@ use crate::worker::job::{Finished, Job, block, item, with_settings};
 const COUNTERS: [&str; 2] = ["pml_monitoring_messages_count", "pml_monitoring_messages_size"];
 
 /// Values of the counters for an item, in the order of [`COUNTERS`].
-fn counted(finished: &Finished, wanted: &str) -> Vec<String> {
+pub(crate) fn counted(finished: &Finished, wanted: &str) -> Vec<String> {
     let said = finished.events.iter().filter_map(|event| match event {
         Event::Settings { item, read_back, .. } if item == wanted => Some(read_back),
         _ => None,
@@ -22,7 +22,7 @@ fn counted(finished: &Finished, wanted: &str) -> Vec<String> {
     COUNTERS.into_iter().filter_map(of).collect()
 }
 
-fn job() -> Job {
+pub(crate) fn job() -> Job {
     let mut job = Job::new(4).option(&["--mca", "coll_tuned_use_dynamic_rules", "1"]);
     job.header.counters = COUNTERS.map(str::to_owned).to_vec();
     job

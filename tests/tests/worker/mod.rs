@@ -5,6 +5,7 @@ pub(crate) mod bits;
 pub(crate) mod carrying_out;
 pub(crate) mod faults;
 pub(crate) mod guidelines;
+pub(crate) mod inside;
 pub(crate) mod job;
 pub(crate) mod messages;
 pub(crate) mod overlap;

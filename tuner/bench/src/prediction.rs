@@ -107,6 +107,7 @@ mod tests {
             },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         }
     }
 

@@ -37,6 +37,7 @@ pub(super) fn question(suite: &Suite, benchmark: Benchmark, point: Point, seed: 
         }),
         settings: Vec::new(),
         arrival: None,
+        deployed: Vec::new(),
     };
     Block {
         seed: seed(&id),

@@ -141,8 +141,10 @@ pub enum Root {
     Rotating,
 }
 
+mod deployed;
 mod operand;
 
+pub use deployed::Deployed;
 pub use operand::{Operand, Operator};
 
 /// Type of an element.
@@ -237,6 +239,9 @@ pub struct Item {
     /// Offsets at which the ranks begin; without it they begin together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<ArrivalPattern>,
+    /// Rows that calls inside the implementation run, as if a profile had them; the library's own run where none is listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deployed: Vec<Deployed>,
 }
 
 /// Implementation of a task.

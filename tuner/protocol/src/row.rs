@@ -3,6 +3,7 @@
 //! Kilter's own rows are described by tables (`kilter_algorithms`), and all of them by structures of the plugin ABI (`kilter_abi`). Whatever
 //! else speaks of a row speaks of a [`Row`].
 
+use kilter_algorithms::closing::Closing;
 use kilter_algorithms::mockup::Mockup;
 use kilter_algorithms::scratch::ELEMENT_BYTES;
 use kilter_algorithms::{Algorithm, Collective, Need};
@@ -149,6 +150,22 @@ impl From<&Mockup> for Row {
     }
 }
 
+impl From<&Closing> for Row {
+    fn from(closing: &Closing) -> Row {
+        Row {
+            id: closing.id.to_owned(),
+            collective: closing.collective,
+            needs: Needs {
+                // They call the library's functions with int counts where nothing is deployed.
+                int_volume: true,
+                ..Needs::default()
+            },
+            parameters: vec![Parameter::from(closing.way.parameter())],
+            scratch: None,
+        }
+    }
+}
+
 impl From<&kilter_algorithms::Parameter> for Parameter {
     fn from(parameter: &kilter_algorithms::Parameter) -> Parameter {
         Parameter {
@@ -176,15 +193,15 @@ impl FromIterator<Need> for Needs {
 }
 
 /// A collective as its name.
-mod by_name {
+pub(crate) mod by_name {
     use kilter_algorithms::Collective;
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(collective: &Collective, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(collective: &Collective, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(collective.name())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }
@@ -209,7 +226,7 @@ impl Needs {
 
 #[cfg(test)]
 mod tests {
-    use kilter_algorithms::{Collective, mockup, registry};
+    use kilter_algorithms::{Collective, closing, mockup, registry};
 
     use super::{Needs, Row, Scratch};
 
@@ -217,7 +234,8 @@ mod tests {
     fn a_row_survives_its_json_and_names_its_collective() {
         let rows = registry::algorithms()
             .map(Row::from)
-            .chain(mockup::MOCKUPS.iter().map(Row::from));
+            .chain(mockup::MOCKUPS.iter().map(Row::from))
+            .chain(closing::CLOSING.iter().map(Row::from));
         for row in rows {
             let text = serde_json::to_string(&row).unwrap();
             assert!(

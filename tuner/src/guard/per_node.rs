@@ -120,6 +120,7 @@ fn blocks(jobs: &Jobs<'_>, name: &str, pairs: &[(usize, usize)], ranks: &[usize]
         },
         settings: Vec::new(),
         arrival: None,
+        deployed: Vec::new(),
     };
     let block = |kind: Kind| Block {
         id: kind.word().to_owned(),

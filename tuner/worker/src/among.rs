@@ -10,6 +10,7 @@ use crate::irregular;
 use crate::place::Place;
 use crate::program::groups;
 use crate::reason::{NoPart, Reason};
+use crate::row::Inside;
 
 /// Ranks that take part in an item.
 pub(crate) struct Members {
@@ -94,6 +95,7 @@ impl Members {
             None => Recipe {
                 problems: Vec::new(),
                 parts: Vec::new(),
+                inside: Inside::default(),
             },
         })
     }

@@ -177,6 +177,7 @@ mod tests {
             },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         };
         let of = |text, own, bytes, p| rounded(&item(text, own), bytes, p);
         assert_eq!(of("allreduce", 4, 4, 8), 8);

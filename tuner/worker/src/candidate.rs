@@ -110,10 +110,18 @@ impl Candidate {
             How::Row(call) => Some(call),
             _ => None,
         });
-        let host = match of_row {
-            Some(call) => Some(Host::new(call, comm, (info::rank(comm)?, info::size(comm)?))),
-            None => None,
-        };
+        // What is deployed inside is the same with each root.
+        let inside = recipes
+            .first()
+            .map(|(recipe, _)| recipe.inside.clone())
+            .unwrap_or_default();
+        let host =
+            if of_row.is_some() || (!inside.is_empty() && recipes.iter().any(|(recipe, _)| !recipe.parts.is_empty())) {
+                let place = (info::rank(comm)?, info::size(comm)?);
+                Some(Host::new(of_row.map(Box::as_ref), &inside, comm, place))
+            } else {
+                None
+            };
         let mut candidate = Candidate {
             comm,
             owns_comm,

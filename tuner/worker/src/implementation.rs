@@ -16,7 +16,7 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::reason::{NoOverlap, NoPart, NoRow, Reason};
 use crate::replay::Replay;
-use crate::row::RowCall;
+use crate::row::{Inside, RowCall};
 
 /// More calls than this in one repetition are a mistake in the plan.
 const MAX_REPEAT: u64 = 1 << 20;
@@ -31,6 +31,8 @@ pub(crate) struct Recipe {
     pub(crate) problems: Vec<Problem>,
     /// Operations on them, in order.
     pub(crate) parts: Vec<Part>,
+    /// Rows for the calls inside.
+    pub(crate) inside: Inside,
 }
 
 /// Calls of one kind.
@@ -79,6 +81,7 @@ pub(crate) fn recipe(item: &Item, place: Place) -> Result<Recipe, Reason> {
     let mut recipe = Recipe {
         problems: Vec::new(),
         parts: Vec::new(),
+        inside: Inside::of(&item.deployed, place)?,
     };
     match &item.implementation {
         Implementation::Algorithm { id, parameters } => {

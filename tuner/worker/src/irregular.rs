@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::program::calls::{self, Call};
 use crate::reason::{NoIrregular, Reason};
-use crate::row::RowCall;
+use crate::row::{Inside, RowCall};
 
 /// The library's call with counts.
 #[derive(Debug)]
@@ -49,6 +49,7 @@ pub(crate) fn recipe(item: &Item, blocks: &Blocks, place: Place) -> Result<Recip
     let mut recipe = Recipe {
         problems: Vec::new(),
         parts: Vec::new(),
+        inside: Inside::of(&item.deployed, place)?,
     };
     recipe.add(how, 1, &[problem]);
     Ok(recipe)
@@ -145,6 +146,7 @@ mod tests {
             implementation: Implementation::Expression { text: text.to_owned() },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         };
         recipe(&item, blocks, place())
     }
@@ -248,6 +250,7 @@ mod tests {
             },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         };
         let error = recipe(&item, &three, place()).unwrap_err().to_string();
         assert_eq!(error, "the volume is 5 bytes, and the blocks have 6");

@@ -2,6 +2,7 @@
 //!
 //! Kilter's own come from the library that the drop-in loads, linked into the worker: nothing has to be loaded, which a simulated rank could not.
 
+mod inside;
 mod sides;
 
 use std::collections::BTreeMap;
@@ -12,16 +13,16 @@ use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kilter_abi::{Arguments, Plugin, UNAVAILABLE};
-use kilter_algorithms::{Collective, registry};
-use kilter_host::Hosted;
+use kilter_algorithms::Collective;
 use kilter_host::plugins::{self, Callable, LoadError, Loaded, Run};
-use kilter_mpi::{MPI_Comm, MpiError, constants};
+use kilter_mpi::{MpiError, constants};
 use kilter_protocol::row::{Parameter, Row, Rows};
 
 use crate::place::Place;
 use crate::problem::Problem;
 use crate::reason::NoRow;
 use crate::unit::Unit;
+pub(crate) use inside::{Host, Inside};
 use sides::{Side, sides};
 
 /// Kilter's own rows.
@@ -124,14 +125,7 @@ impl RowCall {
     ) -> Result<RowCall, NoRow> {
         let loaded = own()?;
         let found = loaded.rows.iter().find(|callable| callable.row.id == id);
-        let callable = found.ok_or_else(|| {
-            let known = registry::by_collective(collective).map(|row| row.id);
-            NoRow::UnknownOfKilter {
-                id: id.to_owned(),
-                collective,
-                known: known.collect(),
-            }
-        })?;
+        let callable = found.ok_or_else(|| NoRow::of_kilter(id, collective))?;
         let call = RowCall::new(loaded.plugin, callable, parameters, collective, problem, place)?;
         Ok(RowCall { is_own: true, ..call })
     }
@@ -235,7 +229,7 @@ impl RowCall {
             self.arguments.recv = recv.cast();
         }
         // SAFETY: context and arguments are as the ABI says, by this function's contract.
-        let code = unsafe { (self.run)(host.hosted.lend(), &raw const self.arguments) };
+        let code = unsafe { (self.run)(host.lend(), &raw const self.arguments) };
         if code == 0 { Ok(()) } else { self.failed(code) }
     }
 
@@ -287,6 +281,19 @@ fn checked(
     problem: &Problem,
     place: Place,
 ) -> Result<Vec<u64>, NoRow> {
+    let values = values(row, given, collective)?;
+    if let Some(need) = row.needs.unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
+        let id = row.id.clone();
+        return Err(NoRow::Need { id, need });
+    }
+    Ok(values)
+}
+
+/// One value for each parameter of a row of this collective; `None` for the default ones.
+///
+/// # Errors
+/// Another collective's row, or values that it does not have.
+fn values(row: &Row, given: Option<&[u64]>, collective: Collective) -> Result<Vec<u64>, NoRow> {
     let id = || row.id.clone();
     if row.collective != collective {
         return Err(NoRow::OtherCollective {
@@ -294,9 +301,6 @@ fn checked(
             implements: row.collective,
             wanted: collective,
         });
-    }
-    if let Some(need) = row.needs.unmet(place.p_ranks, problem.n_bytes as u64, place.one_node) {
-        return Err(NoRow::Need { id: id(), need });
     }
     let Some(given) = given else {
         return Ok(row.default_parameters());
@@ -343,39 +347,9 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// State of a plugin on an item's communicator.
-pub(crate) struct Host {
-    /// The plugin may keep its address.
-    hosted: Box<Hosted>,
-    plugin: &'static Plugin,
-    /// True if the plugin is Kilter's own.
-    pub(crate) is_own: bool,
-}
-
-impl Host {
-    /// The host for calls of this row on an item's private communicator.
-    pub(crate) fn new(call: &RowCall, comm: MPI_Comm, place: (usize, usize)) -> Host {
-        let (rank, size) = place;
-        Host {
-            hosted: Box::new(Hosted::new(comm, rank, size)),
-            plugin: call.plugin,
-            is_own: call.is_own,
-        }
-    }
-
-    /// Lets the plugin free its state.
-    ///
-    /// # Safety
-    /// No call is under way; all ranks of the communicator make this call before it is freed.
-    pub(crate) unsafe fn release(self) {
-        // SAFETY: by this function's contract; only rows of this plugin ran with the context.
-        unsafe { self.hosted.release(self.plugin) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use kilter_algorithms::mockup;
+    use kilter_algorithms::{closing, mockup, registry};
 
     use super::*;
 
@@ -385,7 +359,8 @@ mod tests {
         let described: Vec<&Row> = own().unwrap().rows.iter().map(|callable| &callable.row).collect();
         let tables = registry::algorithms()
             .map(Row::from)
-            .chain(mockup::MOCKUPS.iter().map(Row::from));
+            .chain(mockup::MOCKUPS.iter().map(Row::from))
+            .chain(closing::CLOSING.iter().map(Row::from));
         let tables: Vec<Row> = tables.collect();
         assert_eq!(described, tables.iter().collect::<Vec<_>>());
     }

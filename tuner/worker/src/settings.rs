@@ -216,6 +216,7 @@ mod tests {
             },
             settings: vec![pair("algorithm"), pair("component")],
             arrival: None,
+            deployed: Vec::new(),
         };
         assert_eq!(during_calls(&header, &item), [pair("component")]);
         header.settings = SettingsAct::OnCalls;

@@ -7,15 +7,15 @@ use mpi_sys::MPI_Comm;
 
 use super::{Pipeline, Prepare, Step};
 use crate::in_use::InUse;
-use crate::library::{Blocks, call};
-use crate::{CallArguments, MpiError, constants};
+use crate::{CallArguments, Caller, Division, MpiError, constants};
 
 /// One run on one rank.
 pub(super) struct Run<'a> {
     pub(super) pipeline: &'a Pipeline,
+    pub(super) caller: &'a mut dyn Caller,
     pub(super) comm: MPI_Comm,
     pub(super) arguments: &'a CallArguments,
-    pub(super) blocks: Blocks<'a>,
+    pub(super) blocks: Division<'a>,
     pub(super) rank: usize,
     pub(super) p_ranks: usize,
     pub(super) is_root: bool,
@@ -196,7 +196,10 @@ impl Run<'_> {
             arguments.op = constants::bor();
         }
         // SAFETY: the buffers have the shapes of the call, by this function's contract; a step that moves bytes has equal blocks, or none.
-        unsafe { call(step.call, self.comm, &arguments, self.blocks, self.in_use.arena)? };
+        unsafe {
+            self.caller
+                .call(step.call, self.comm, &arguments, self.blocks, self.in_use.arena)?;
+        }
         Ok(output)
     }
 

@@ -7,8 +7,8 @@ use kilter_algorithms::reference::{Call, Division};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Nodes, registry};
 use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{
-    Arena, CallArguments, LanesError, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info, library_call,
-    packing,
+    Arena, CallArguments, LanesError, Library, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info,
+    library_call, packing,
 };
 
 use crate::model::{self, Kind};
@@ -224,7 +224,8 @@ fn unequal_blocks(job: &Job, kind: &Kind) {
         for _ in 0..2 {
             compare(job, mockup.id, kind, (&reference, elements), |arguments| {
                 // SAFETY: buffers are as long as the reference says; all ranks run the same cases.
-                unsafe { pipeline.run_with_counts(job.comm, arguments, &blocks, &mut arena) }.expect("a mock-up");
+                unsafe { pipeline.run_by(&mut Library, job.comm, arguments, Some(&blocks), &mut arena) }
+                    .expect("a mock-up");
             });
         }
     }

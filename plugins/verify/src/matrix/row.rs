@@ -9,6 +9,7 @@ use kilter_protocol::verifying::Bits;
 use super::Place;
 use super::calls::Posed;
 use crate::case::{Case, Values, values};
+use crate::inside;
 use crate::operators::OPERATORS;
 
 /// Failures of a row after which it is not run any more.
@@ -81,7 +82,14 @@ impl Tally {
     }
 }
 
-/// The settings of a row in a case.
-pub(super) fn of_row(case: &Case, chosen: &Chosen<'_>) -> Vec<Values> {
-    values(case, !chosen.row().parameters.is_empty(), &chosen.further)
+/// The runs of a row in a case: with each of its settings, and of one that is made of collectives with rows inside as well.
+pub(super) fn runs_of(case: &Case, chosen: &Chosen<'_>) -> Vec<Case> {
+    let settings = values(case, !chosen.row().parameters.is_empty(), &chosen.further);
+    let of_setting = |values: Values| Case { values, ..case.clone() };
+    let mut runs: Vec<Case> = settings.into_iter().map(of_setting).collect();
+    if inside::is_composed(&chosen.row().id) && !case.inside && !case.random {
+        let with_rows = runs.clone().into_iter().map(|run| Case { inside: true, ..run });
+        runs.extend(with_rows);
+    }
+    runs
 }

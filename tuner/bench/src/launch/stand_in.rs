@@ -80,6 +80,7 @@ pub(super) fn block(id: &str) -> Block {
         implementation: Implementation::Expression { text: text.to_owned() },
         settings: vec![("segment".to_owned(), "7".to_owned())],
         arrival: None,
+        deployed: Vec::new(),
     };
     let repetitions = Repetitions::until(2, 3, 0.1, 1.0);
     Block {

@@ -93,6 +93,7 @@ impl Subject {
             },
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         }
     }
 }

@@ -68,6 +68,7 @@ fn blocks(seed: u64) -> Vec<Block> {
         }),
         settings: Vec::new(),
         arrival: None,
+        deployed: Vec::new(),
     };
     let block = |bytes: u64| {
         let id = format!("messages/{bytes}B");

@@ -95,6 +95,7 @@ fn item(id: &str, functionality: Functionality, bytes: u64, text: String) -> Ite
         implementation: Implementation::Expression { text },
         settings: Vec::new(),
         arrival: None,
+        deployed: Vec::new(),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::unit::Unit;
 pub(super) struct Kept {
     /// Memory for calls of the library and compositions of them.
     pub(super) arena: Arena,
-    /// State of the plugin whose rows the item runs: Kilter's own or a user's, never both.
+    /// State of the plugin whose rows the item runs, and of Kilter's own, if rows are deployed for calls inside.
     pub(super) host: Option<Host>,
 }
 
@@ -221,8 +221,14 @@ unsafe fn call(
     // SAFETY: by this function's contract; the buffers hold whole elements, and the operator works on them.
     unsafe {
         match how {
-            How::Library(collective) => library_call(*collective, comm, &arguments(), arena)?,
-            How::Composition(pipeline) => pipeline.run(comm, &arguments(), arena)?,
+            How::Library(collective) => match host {
+                Some(host) if host.has_rules => host.call(*collective, comm, &arguments(), arena)?,
+                _ => library_call(*collective, comm, &arguments(), arena)?,
+            },
+            How::Composition(pipeline) => match host {
+                Some(host) if host.has_rules => pipeline.run_by(&mut host.caller(), comm, &arguments(), None, arena)?,
+                _ => pipeline.run(comm, &arguments(), arena)?,
+            },
             How::Row(call) => {
                 let host = host.as_mut().context("a row without a context")?;
                 call.run(host, send, recv)?;

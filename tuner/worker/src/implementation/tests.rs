@@ -12,6 +12,7 @@ fn item(collective: Collective, bytes: u64, text: &str) -> Item {
         implementation,
         settings: Vec::new(),
         arrival: None,
+        deployed: Vec::new(),
     }
 }
 

@@ -109,6 +109,7 @@ mod tests {
             implementation: Implementation::Overlap(overlap),
             settings: Vec::new(),
             arrival: None,
+            deployed: Vec::new(),
         }
     }
 

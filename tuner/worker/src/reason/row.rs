@@ -3,9 +3,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kilter_algorithms::Collective;
+use kilter_algorithms::{Collective, registry};
 use kilter_host::plugins::LoadError;
 use kilter_protocol::task::Task;
+
+impl NoRow {
+    /// Kilter has no row of this id, and these for the collective.
+    pub(crate) fn of_kilter(id: &str, collective: Collective) -> NoRow {
+        NoRow::UnknownOfKilter {
+            id: id.to_owned(),
+            collective,
+            known: registry::by_collective(collective).map(|row| row.id).collect(),
+        }
+    }
+}
 
 /// Reason why a row, an algorithm or a mock-up of Kilter's own or a plugin's, does not solve a problem.
 #[derive(Debug, thiserror::Error)]
