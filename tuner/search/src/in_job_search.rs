@@ -12,6 +12,7 @@
 pub(crate) mod datatypes;
 mod field;
 mod finals;
+mod inside;
 mod items;
 mod job;
 mod pace;

@@ -231,17 +231,46 @@ impl Playing {
         if let Some(ends) = self.library.fault_of(&replaced) {
             return Err(ends);
         }
-        let Some(row) = mockup::find(&entry.implementation) else {
-            return Ok(self.library.seconds_of_row(&entry.implementation, &replaced));
+        let rows = |collective: Collective, bytes: u64| {
+            let inner = profile.and_then(|table| table.lookup(collective, bytes))?;
+            let values = inner.parameters.values().copied().collect();
+            Some((inner.implementation.clone(), values))
         };
-        // A mock-up calls the library by its inner names, which the drop-in does not replace.
-        let of = |collective: &Collective| {
-            self.library.seconds(&Call {
-                item: replaced.item,
-                ..self.call(item, &call.settings, *collective, call.bytes)
-            })
+        let values: Vec<u64> = entry.parameters.values().copied().collect();
+        let own = (entry.implementation.as_str(), values.as_slice());
+        Ok(self.row_seconds(item, &replaced, own, &rows, DEPTH))
+    }
+
+    /// Seconds of a row in place of a call. Calls inside a composition run what `rows` has for them, and the library's own beyond some depth.
+    fn row_seconds(
+        &self,
+        item: &Item,
+        call: &Call<'_>,
+        (id, values): (&str, &[u64]),
+        rows: &dyn Fn(Collective, u64) -> Option<(String, Vec<u64>)>,
+        depth: usize,
+    ) -> f64 {
+        let inside = |collective: Collective, bytes: u64| {
+            let inner = Call {
+                item: call.item,
+                ..self.call(item, &call.settings, collective, bytes)
+            };
+            match rows(collective, bytes).filter(|_| depth > 0) {
+                Some((id, values)) => {
+                    let inner = Call { item: &id, ..inner };
+                    self.row_seconds(item, &inner, (&id, &values), rows, depth - 1)
+                }
+                None => self.library.seconds(&inner),
+            }
         };
-        Ok(row.calls.iter().map(of).sum())
+        match (mockup::find(id), id.rsplit_once('.'), values) {
+            (Some(row), _, _) => row.calls.iter().map(|one| inside(*one, call.bytes)).sum(),
+            (None, Some((_, "split")), [part, ..]) => {
+                call.bytes.div_ceil(*part) as f64 * inside(call.collective, *part)
+            }
+            (None, Some((_, "padded")), [bytes, ..]) => inside(call.collective, *bytes),
+            _ => self.library.seconds_of_row(id, call),
+        }
     }
 
     fn term(&self, term: &Term, item: &Item, settings: &Settings<'_>, played: &mut Played) -> Result<f64, Ends> {
@@ -260,7 +289,13 @@ impl Playing {
                     form: *form,
                     ..self.call(item, settings, *collective, bytes)
                 };
-                self.library_call(item, &call, played)?
+                match item.deployed.iter().find(|one| one.answers(*collective, bytes)) {
+                    Some(one) => {
+                        let call = Call { item: &one.id, ..call };
+                        self.row_seconds(item, &call, (&one.id, &one.parameters), &told(item), DEPTH)
+                    }
+                    None => self.library_call(item, &call, played)?,
+                }
             }
             Operation::Collective(None, _) => return Err(refused("an `A` is left")),
             Operation::PointToPoint(_) => {
@@ -304,14 +339,14 @@ impl Playing {
                     .map(|term| self.term(term, item, settings, played))
                     .sum()
             }
-            Implementation::Algorithm { id, .. } | Implementation::Plugin { id, .. } => {
+            Implementation::Algorithm { id, parameters } | Implementation::Plugin { id, parameters, .. } => {
                 let Some(collective) = item.task.collective() else {
                     return Err(refused("no collective to carry out"));
                 };
                 let call = self.call(item, settings, collective, item.bytes);
                 match self.library.fault_of(&call) {
                     Some(ends) => Err(ends),
-                    None => Ok(self.library.seconds_of_row(id, &call)),
+                    None => Ok(self.row_seconds(item, &call, (id, parameters), &told(item), DEPTH)),
                 }
             }
             Implementation::Overlap(overlap) => Ok(self.overlapped(overlap, item.bytes, settings)),
@@ -370,6 +405,18 @@ impl Playing {
             said.push((BITS.to_owned(), self.library.bits_of(&call)));
         }
         said
+    }
+}
+
+/// Compositions inside each other at most.
+const DEPTH: usize = 4;
+
+/// The rows that an item says are deployed inside it.
+fn told(item: &Item) -> impl Fn(Collective, u64) -> Option<(String, Vec<u64>)> {
+    |collective, bytes| {
+        let mut rows = item.deployed.iter();
+        let row = rows.find(|one| one.answers(collective, bytes))?;
+        Some((row.id.clone(), row.parameters.clone()))
     }
 }
 

@@ -23,15 +23,19 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                     settings: settings.clone(),
                     ..library
                 },
-                Selection::Mockup(mockup, _) => {
-                    let row = kilter_algorithms::mockup::find(mockup);
-                    let text = row.map(|row| row.side.to_owned()).unwrap_or_default();
-                    Item {
-                        id,
-                        implementation: Implementation::Expression { text },
-                        ..library
-                    }
-                }
+                Selection::Mockup(mockup, parameters) => Item {
+                    id,
+                    implementation: match kilter_algorithms::mockup::find(mockup) {
+                        Some(row) => Implementation::Expression {
+                            text: row.side.to_owned(),
+                        },
+                        None => Implementation::Algorithm {
+                            id: mockup.clone(),
+                            parameters: parameters.clone(),
+                        },
+                    },
+                    ..library
+                },
                 Selection::Plugin(plugin) => Item {
                     id,
                     implementation: Implementation::Plugin {

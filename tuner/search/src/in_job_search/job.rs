@@ -9,8 +9,8 @@ use kilter_model::plan::{self, DEFAULT};
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Item, Repetitions};
 
-use super::Contests;
 use super::items::{bound_id, item};
+use super::{Contests, inside};
 use crate::repetition::{self, Purpose};
 use crate::target::Target;
 
@@ -89,7 +89,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             let is_put_away =
                 |id: &str| parts.quarantine.contains(id) || parts.quarantine.contains(&put_away_as(id, target));
             let live: Vec<&Selection> = candidates.iter().filter(|s| !is_put_away(&s.id())).collect();
-            items.extend(live.iter().map(|selection| item(target, Some(selection))));
+            items.extend(live.iter().map(|selection| self.candidate_item(target, selection)));
             self.blocks += 1;
             let mut id = format!("{}: {}", self.blocks, target.name());
             if let Some((arrival, own_seconds)) = apart {
@@ -161,6 +161,15 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
                 Err(other) => return Err(other.into()),
             }
         }
+    }
+
+    /// A candidate; a composition makes its calls as they are deployed so far.
+    fn candidate_item(&self, target: &Target, selection: &Selection) -> Item {
+        let mut item = item(target, Some(selection));
+        if let Some(cell) = target.cell() {
+            inside::fill(&mut item, cell, selection, self.contests.deployment);
+        }
+        item
     }
 
     /// A bound as it is deployed so far: with the settings selected for its calls, or by the implementation selected for it.
