@@ -75,6 +75,34 @@ impl Deciding<'_, '_> {
         Ok(self.told(&contests, targets, &assignment, known))
     }
 
+    /// Decides once more where settings of whole launches came into force that change these calls, by the names of their targets: the library's own
+    /// calls and the chosen ways are compared under them.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn decide_again(
+        &self,
+        targets: &[Target],
+        changed: &BTreeSet<&String>,
+        known: &mut Known,
+    ) -> anyhow::Result<Vec<(Target, Choice)>> {
+        let parts = self.context.in_job_search();
+        let contests = Contests::new(parts, self.in_force, self.label).without_compositions();
+        let problem = self.problem(known);
+        let assignment = self.assignment(&problem);
+        let calls = problem.calls.iter().zip(&assignment);
+        let again = calls.filter_map(|(call, way)| {
+            let target = Target::unbounded(call.cell.0, call.cell.1);
+            let field = call.ways[*way].selection.clone().into_iter().collect();
+            (call.is_decided && changed.contains(&target.name())).then_some((target, field))
+        });
+        for held in contests.finals(again.collect(), FINAL_LAUNCHES)? {
+            known.table.replace(held);
+        }
+        let assignment = self.solved(&contests, known)?;
+        Ok(self.told(&contests, targets, &assignment, known))
+    }
+
     fn rule(&self) -> Rule {
         self.context.site.rule(self.context.facts.noise_seconds())
     }
@@ -274,7 +302,7 @@ impl Deciding<'_, '_> {
         Ok(is_compared)
     }
 
-    /// The choices for all calls that were decided, with their contests. Bounds that are still broken are reasons.
+    /// The choices for all calls that were decided, with their contests, the violated ones first. Bounds that are still broken are reasons.
     fn told(
         &self,
         contests: &Contests<'_, '_>,
@@ -317,6 +345,9 @@ impl Deciding<'_, '_> {
             contests.complete(&target, measured, finding, &mut choice);
             (target, choice)
         };
-        decided.map(choice).collect()
+        let mut choices: Vec<(Target, Choice)> = decided.map(choice).collect();
+        let place = |target: &Target| targets.iter().position(|other| other.left == target.left);
+        choices.sort_by_key(|(target, _)| place(target).unwrap_or(usize::MAX));
+        choices
     }
 }

@@ -68,6 +68,8 @@ pub fn search(
         return Ok(findings);
     }
     jobs.progress.phase("search launch settings", launches as u64);
+    // Exact times show in one launch what a setting slows.
+    search.trials.be_brief(!jobs.site.options.is_exact());
     let Some(present) = search.trials.launch(&[])? else {
         anyhow::bail!("the library's own collectives failed under the settings so far")
     };
@@ -92,6 +94,7 @@ pub fn search(
     finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
     let left_behind = search.left_behind(screened, neutral, &finalists);
     findings.left_behind.extend(left_behind);
+    search.trials.be_brief(false);
     search.confirm(&finalists, (neutral, &present), &mut findings)?;
     Ok(findings)
 }

@@ -26,6 +26,8 @@ pub struct Target {
     pub excess_seconds: f64,
     /// A contest for it was asked for (`--contest`), violated or not.
     pub asked_for: bool,
+    /// Time of the best way that is known, over the default's; 1 where none is better.
+    pub best_ratio: f64,
 }
 
 impl Target {
@@ -74,6 +76,7 @@ impl Target {
             worst_ratio: 0.0,
             excess_seconds: 0.0,
             asked_for: false,
+            best_ratio: 1.0,
         }
     }
 }

@@ -39,6 +39,8 @@ pub struct Trials<'s, 'a> {
     touched: Option<&'s dyn Fn(&Subject) -> bool>,
     /// True if only the targets are measured.
     alone: bool,
+    /// True if only the calls of targets are measured for now.
+    brief: bool,
     launches: usize,
     /// Seconds of each launch so far.
     trial_seconds: Vec<f64>,
@@ -80,6 +82,7 @@ impl<'s, 'a> Trials<'s, 'a> {
             further: Vec::new(),
             touched: None,
             alone: false,
+            brief: false,
             launches: 0,
             trial_seconds: Vec::new(),
         }
@@ -108,6 +111,11 @@ impl<'s, 'a> Trials<'s, 'a> {
             further: Vec::new(),
             ..self
         }
+    }
+
+    /// Measures nothing but the targets with their bounds, until that is taken back: what acts is looked for first, and what it slows later.
+    pub(super) fn be_brief(&mut self, brief: bool) {
+        self.brief = brief;
     }
 
     /// Under which name a candidate is put away.
@@ -255,7 +263,7 @@ impl<'s, 'a> Trials<'s, 'a> {
     }
 
     fn blocks(&self, name: &str) -> Vec<Block> {
-        let mut subjects = if self.alone {
+        let mut subjects = if self.alone || self.brief {
             BTreeSet::new()
         } else {
             self.parts.plan.library_subjects()

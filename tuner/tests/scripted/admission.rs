@@ -39,7 +39,7 @@ fn rows_of_one_plugin_have_one_job_and_stored_ones_none() {
         1,
         Selection::Settings(vec![("bcast_algorithm".to_owned(), "2".to_owned())]),
     );
-    selections.push(Selection::Mockup("reduce.as_allreduce".to_owned()));
+    selections.push(Selection::Mockup("reduce.as_allreduce".to_owned(), Vec::new()));
     let (admissions, jobs) = site.admit(&selections).unwrap();
     let expected = ["admitted", "admitted", "wrong", "no such row", "admitted", "admitted"];
     assert_eq!((said(&admissions), jobs), (expected.to_vec(), 1));

@@ -1,11 +1,13 @@
 //! A round of the search: its steps propose changes, and the ledger takes over those that are needed.
 
+use std::collections::BTreeSet;
+
 use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, Change, id};
 use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
-use kilter_model::options::{Options, TuneOptions};
+use kilter_model::options::{Goal, Options, TuneOptions};
 use kilter_model::report::{Contest, FixKind};
 use kilter_model::setup::Setup;
 use kilter_search::choose::Choice;
@@ -50,20 +52,45 @@ pub(super) fn search(
         let barred = ledger.barred_settings();
         gates::search(context, &label, &in_force, &barred, &allowed, &mut choices)?;
     }
-    let open: Vec<Target> = targets
-        .iter()
-        .filter(|target| !is_fixed(&choices, target))
-        .cloned()
-        .collect();
-    let launch_wide = launch_wide(ledger, context.launch_search(), options, &label, launch, &open)?;
+    let is_open = |target: &&Target| !is_fixed(&choices, target);
+    let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
+    let improvable = match options.goal {
+        Goal::Fastest => improvable(context, &choices, (targets, &open)),
+        Goal::Smallest => Vec::new(),
+    };
+    let launch_wide = launch_wide(
+        ledger,
+        context.launch_search(),
+        options,
+        &label,
+        launch,
+        (&open, improvable),
+    )?;
+    let changed: BTreeSet<&String> = launch_wide.proposals.iter().flat_map(|one| &one.fixes).collect();
+    if !changed.is_empty() {
+        // What was compared without these settings is compared again.
+        let again = Deciding {
+            context,
+            label: &format!("{label}/with settings"),
+            in_force: &ledger.in_force(),
+            now: (now, &verified),
+            ledger,
+            kinds: &kinds,
+            goal: options.goal,
+        };
+        for (target, choice) in again.decide_again(targets, &changed, known)? {
+            let is_its =
+                |(other, _): &&mut (Target, Choice)| other.left == target.left && changed.contains(&target.name());
+            if let Some(old) = choices.iter_mut().find(is_its) {
+                old.1 = choice;
+            }
+        }
+    }
     launch_wide.drop_partial(&mut choices);
-    for target in open
-        .iter()
-        .filter(|target| target.collective().is_none() && !launch_wide.fixes(target))
-    {
-        let reason =
-            "no algorithm or mock-up can replace this function, and no parameter of the library fixed the guideline";
-        give_up(ledger, target, reason);
+    for target in &open {
+        if target.collective().is_none() && !launch_wide.fixes(target) {
+            give_up(ledger, target, NOTHING_REPLACES);
+        }
     }
     let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
     let for_cells = Findings::of_choices(choices.clone(), &needed);
@@ -76,6 +103,38 @@ pub(super) fn search(
     );
     Ok(())
 }
+
+/// Reason of a target that is no call of one collective.
+const NOTHING_REPLACES: &str =
+    "no algorithm or mock-up can replace this function, and no parameter of the library fixed the guideline";
+
+/// Calls that a setting of whole launches may make faster than the best way that is known for them: the violated ones, and those whose way takes more
+/// than a part of the library's time. They have no bounds, since what their ways lack is no guideline.
+fn improvable(
+    context: &Context<'_>,
+    choices: &[(Target, Choice)],
+    (violated, open): (&[Target], &[Target]),
+) -> Vec<Target> {
+    let is_left = |target: &Target| context.site.options.limits.leaves(&target.function).is_some();
+    let of = |(target, choice): &(Target, Choice)| {
+        let ways = &choice.contest.candidates;
+        let best_ratio = ways
+            .iter()
+            .find(|one| one.chosen)
+            .map_or(1.0, |one| one.ratio_to_default.min(1.0));
+        let (collective, bytes) = target.cell()?;
+        let is_among = |list: &[Target]| list.iter().any(|other| other.left == target.left);
+        let may_be = best_ratio > MUCH_FASTER || is_among(violated);
+        (may_be && !is_among(open) && !is_left(target)).then(|| Target {
+            best_ratio,
+            ..Target::unbounded(collective, bytes)
+        })
+    };
+    choices.iter().filter_map(of).collect()
+}
+
+/// A way that takes so little of the library's time is seldom reached by a setting of whole launches, and each call that is measured costs launches time.
+const MUCH_FASTER: f64 = 0.5;
 
 /// True if the choice of a target's call fixes it.
 fn is_fixed(choices: &[(Target, Choice)], target: &Target) -> bool {
@@ -94,7 +153,7 @@ fn is_asked_for(options: &TuneOptions, kind: FixKind) -> bool {
     }
 }
 
-/// Searches settings of whole launches for what nothing else fixes, and then algorithms that are chosen at the start under them. What launches
+/// Searches settings of whole launches for what nothing else fixes and for calls that may become faster still, and then algorithms that are chosen at the start under them. What launches
 /// confirmed is deployed.
 fn launch_wide(
     ledger: &mut Ledger,
@@ -102,19 +161,20 @@ fn launch_wide(
     options: &TuneOptions,
     label: &str,
     launch: Setup,
-    targets: &[Target],
+    (open, improvable): (&[Target], Vec<Target>),
 ) -> anyhow::Result<Findings> {
+    let targets = [open, &improvable].concat();
     if !options.parameters || targets.is_empty() {
         return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
     let nothing_is_found = ledger.in_force().is_empty();
     let found = parts.jobs.budget.with_loan(nothing_is_found, || {
-        settings::search(parts, label, launch.clone(), targets, &barred)
+        settings::search(parts, label, launch.clone(), &targets, &barred)
     })?;
     confirm(ledger, &found.proposals);
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
-    let more = startup_algorithms::search(parts, label, launch, &held, targets, &barred)?;
+    let more = startup_algorithms::search(parts, label, launch, &held, open, &barred)?;
     confirm(ledger, &more.proposals);
     let mut found = found.and(more);
     for superfluous in ledger.deploy_confirmed() {

@@ -49,6 +49,14 @@ impl Table {
         }
     }
 
+    /// Takes what launches compared in place of all that was known of a call: other settings of whole launches are in force now.
+    pub fn replace(&mut self, column: Column) {
+        if let Some(cell) = column.target.cell() {
+            self.columns.remove(&cell);
+        }
+        self.add(column);
+    }
+
     /// The latest column of a call.
     #[must_use]
     pub fn latest(&self, cell: Cell) -> Option<&Column> {
@@ -60,9 +68,13 @@ impl Table {
     pub fn calls(&self, reading: &Reading<'_>) -> Vec<Call> {
         let call = |(cell, columns): (&Cell, &Vec<Column>)| {
             let scale = default_of(columns.first()?)?.median();
+            let slower: BTreeMap<Selection, NotDeployed> = columns
+                .iter()
+                .flat_map(|column| slower(&column.apart, reading.rule))
+                .collect();
             let mut ways = Vec::new();
             for column in columns.iter().rev() {
-                ways = self::ways(*cell, column, scale, reading)?;
+                ways = self::ways(*cell, column, (scale, &slower), reading)?;
                 if ways.iter().skip(1).any(Way::is_admitted) {
                     break;
                 }
@@ -83,10 +95,15 @@ fn default_of(column: &Column) -> Option<&Sample> {
 }
 
 /// The ways of a column, the default first. Times are ratios to the default of their launches, times `scale`, the default's seconds in the launches
-/// that timed all calls: a machine has modes, and seconds of different launches differ by them.
-fn ways(cell: Cell, column: &Column, scale: f64, reading: &Reading<'_>) -> Option<Vec<Way>> {
+/// that timed all calls: a machine has modes, and seconds of different launches differ by them. `slower` are those that are slower than the default when
+/// ranks arrive apart.
+fn ways(
+    cell: Cell,
+    column: &Column,
+    (scale, slower): (f64, &BTreeMap<Selection, NotDeployed>),
+    reading: &Reading<'_>,
+) -> Option<Vec<Way>> {
     let default = default_of(column)?;
-    let slower = slower(&column.apart, reading.rule);
     let way = |one: &Measured| {
         let selection = one.selection.as_ref();
         let objection = selection.and_then(|own| {

@@ -80,17 +80,26 @@ impl Search<'_, '_> {
         let rule = parts.jobs.site.rule(parts.facts.noise_seconds());
         let is_improved = |target: &&Target| {
             let before_and_after = untouched.get(&target.left).zip(times.get(&target.left));
-            before_and_after.is_some_and(|(before, after)| improves(before, after, &rule))
+            before_and_after.is_some_and(|(before, after)| {
+                // A way that acts on this call alone is there already.
+                let is_best = rule.is_relevant(target.best_ratio * before.median(), after.median());
+                is_best && improves(before, after, &rule)
+            })
         };
         let improved: Vec<&Target> = self.trials.targets.iter().filter(is_improved).collect();
         let met = self.fixed(|subject| median(times, subject));
-        let missed = improved.iter().filter(|target| !met.contains(&target.name()));
+        let bounded = improved.iter().filter(|target| !target.bounds.is_empty());
+        let missed = bounded.filter(|target| !met.contains(&target.name()));
         let missed = missed.filter_map(|target| {
             let bounds = target.bounds.iter().filter_map(|bound| median(times, bound));
             Some(median(times, &target.left)? / bounds.min_by(f64::total_cmp)?)
         });
         let missed = missed.min_by(f64::total_cmp);
+        // A call without bounds has what it can have where it becomes faster.
+        let unbounded = improved.iter().filter(|target| target.bounds.is_empty());
+        let mut fixed: BTreeSet<String> = unbounded.map(|target| target.name()).collect();
         let improved: BTreeSet<String> = improved.into_iter().map(Target::name).collect();
+        fixed.extend(met.intersection(&improved).cloned());
         let slowed = |subject: &Subject| {
             let [before_seconds, after_seconds] =
                 [untouched, times].map(|samples| median(samples, subject).unwrap_or(f64::NAN));
@@ -101,7 +110,7 @@ impl Search<'_, '_> {
             }
         };
         Shown {
-            fixed: met.intersection(&improved).cloned().collect(),
+            fixed,
             missed,
             slowed: damaged(untouched, times).map(slowed).collect(),
             net_seconds: savings::net_seconds(&parts.plan.calls, &|subject| median(untouched, subject), &|subject| {

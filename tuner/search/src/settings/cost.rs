@@ -15,8 +15,12 @@ use crate::trials::{Times, is_library};
 /// A slowdown of a cell that counts as damage in a single launch, as a ratio: well above the difference of launches.
 const DAMAGE: f64 = 1.3;
 
+/// A gain that counts in a single launch, as a ratio: of many targets some seem to be faster by chance.
+const BEYOND: f64 = 1.15;
+
 impl Search<'_, '_> {
-    /// Distance of the targets from their bounds, plus the damage done elsewhere: a sum of natural logarithms of ratios. Smaller is better.
+    /// Distance of the targets from their bounds, less what they gain over the best ways that are known, plus the damage done elsewhere: a sum of natural
+    /// logarithms of ratios. Smaller is better.
     pub(super) fn cost(&self, times: &Times, base: &Times) -> f64 {
         let log_ratio = |a: Option<&f64>, b: Option<&f64>| match (a, b) {
             (Some(a), Some(b)) => (a / b).ln(),
@@ -32,7 +36,9 @@ impl Search<'_, '_> {
                 .map(|bound| log_ratio(left, times.get(bound)))
                 .fold(0.0_f64, f64::max)
                 - floor;
-            cost += self.weight(&target.left, base) * excess.max(0.0);
+            let gain = log_ratio(left, base.get(&target.left)) - target.best_ratio.ln();
+            let gain = if gain < -BEYOND.ln() { gain } else { 0.0 };
+            cost += self.weight(&target.left, base) * (excess.max(0.0) + gain);
         }
         // Damage that exact times show in one launch needs no further ones.
         let exact = self.trials.parts.jobs.site.options.is_exact();
@@ -96,6 +102,7 @@ impl Search<'_, '_> {
         self.trials
             .targets
             .iter()
+            .filter(|target| !target.bounds.is_empty())
             .filter(|target| {
                 let mut bounds = target.bounds.iter().filter_map(&time);
                 time(&target.left).is_some_and(|left| bounds.all(|bound| left <= bound * floor))

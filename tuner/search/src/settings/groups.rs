@@ -99,7 +99,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// True if a target's call takes less time than at present, or so much more that it hides what another setting does. A change of all calls alike that a
+/// True if a target's call takes less time than its best way at present, or so much more that it hides what another setting does. A change of all calls alike that a
 /// mode of the machine explains is none.
 fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -> bool {
     let log_ratio = |subject: &Subject| Some((times.get(subject)? / present.get(subject)?).ln());
@@ -111,8 +111,10 @@ fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -
         shift
     };
     let faster = if is_exact { 1.01 } else { FASTER };
-    let mut lefts = targets.iter().filter_map(|target| log_ratio(&target.left));
-    lefts.any(|ratio| ratio - shift < -f64::ln(faster) || ratio - shift > SLOWER.ln())
+    let mut ratios = targets
+        .iter()
+        .filter_map(|target| Some((log_ratio(&target.left)? - shift, target.best_ratio.ln())));
+    ratios.any(|(ratio, best)| ratio < best - f64::ln(faster) || ratio > SLOWER.ln())
 }
 
 #[cfg(test)]
@@ -140,5 +142,14 @@ mod tests {
         assert!(acts(&[1.0, 2.0, 9.0], false), "it may hide another");
         assert!(!acts(&[9.0, 2.0, 3.0], false), "no target");
         assert!(acts(&[1.0, 2.0, 2.9], true) && !acts(&[1.0, 2.0, 2.9], false));
+        let beside_a_row = [Target {
+            best_ratio: 0.5,
+            ..Target::unbounded(Collective::Reduce, 8)
+        }];
+        let acts = |now: &[f64]| changes(&beside_a_row, &times(now), &times(&[1.0, 2.0, 3.0]), false);
+        assert!(
+            !acts(&[1.0, 2.0, 1.5]) && acts(&[1.0, 2.0, 1.2]),
+            "as fast as the row, and faster"
+        );
     }
 }
