@@ -11,7 +11,7 @@ use kilter_model::report::{Cell, Report, TargetReport};
 use kilter_render::format;
 use kilter_render::quoting::escape;
 
-use super::summary::{Standing, Summary, current};
+use super::summary::{Standing, Summary, current, is_left};
 
 /// Result of a test.
 enum Ending {
@@ -44,7 +44,7 @@ pub fn to_string(report: &Report) -> String {
     let _ = writeln!(
         out,
         r#"<testsuites name="{}" {}>"#,
-        escape(&format!("kilter {}: {}", report.command, summary.headline())),
+        escape(&format!("kilter {}: {}", report.command, summary.one_line())),
         counts(all())
     );
     for (name, tests) in &suites {
@@ -108,6 +108,8 @@ fn of_cell(cell: &Cell) -> Test {
         Standing::Violated | Standing::Introduced | Standing::Unproven => {
             Ending::Failed(because(&cell.unfixed_because))
         }
+        Standing::NotAgain if is_left(cell) => Ending::Failed(because(&cell.not_measured_again)),
+        Standing::NotAgain => Ending::Skipped(because(&cell.not_measured_again)),
         Standing::Undecided | Standing::Unstable | Standing::Screened => Ending::Skipped(because(&cell.note)),
     };
     let name = match cell.right_bytes {

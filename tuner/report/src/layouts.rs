@@ -192,7 +192,7 @@ fn entry(layout: Layout, report: &Report) -> Entry {
             .iter()
             .filter(|cell| Standing::of(cell) == Standing::Fixed)
             .count(),
-        headline: summary.headline(),
+        headline: summary.one_line(),
         saved_seconds: (!report.savings.is_empty())
             .then(|| report.savings.iter().map(|saving| saving.saved_seconds).sum()),
         report: format!("{layout}/report.html"),
