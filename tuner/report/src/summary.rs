@@ -64,7 +64,10 @@ impl<'a> Summary<'a> {
             .iter()
             .any(|cell| cell.after.is_some() || cell.not_measured_again.is_some());
         let left: Vec<&Cell> = report.cells.iter().filter(|cell| is_left(cell)).collect();
-        let reasons: BTreeSet<&str> = left.iter().filter_map(|cell| cell.not_measured_again.as_deref()).collect();
+        let reasons: BTreeSet<&str> = left
+            .iter()
+            .filter_map(|cell| cell.not_measured_again.as_deref())
+            .collect();
         Self {
             before: Counts::of(report.cells.iter().map(|cell| cell.before.verdict)),
             after: measured_again.then(|| Counts::now(&report.cells)),

@@ -239,11 +239,9 @@ pub fn by_size(column: Column<'_>) -> Sheet {
 pub(super) fn class(standing: Standing) -> &'static str {
     match standing {
         Standing::Violated | Standing::Introduced => "bad",
-        Standing::Unproven
-        | Standing::Undecided
-        | Standing::Unstable
-        | Standing::Screened
-        | Standing::NotAgain => "open",
+        Standing::Unproven | Standing::Undecided | Standing::Unstable | Standing::Screened | Standing::NotAgain => {
+            "open"
+        }
         Standing::Fixed => "good",
         Standing::Holds => "calm",
     }

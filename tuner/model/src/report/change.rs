@@ -93,7 +93,12 @@ mod tests {
     #[test]
     fn ranges_that_touch_are_one() {
         let range = |from, to| SizeRange { from, to };
-        let ranges = vec![range(91, Some(5792)), range(8, Some(90)), range(9000, None), range(10_000, Some(10_001))];
+        let ranges = vec![
+            range(91, Some(5792)),
+            range(8, Some(90)),
+            range(9000, None),
+            range(10_000, Some(10_001)),
+        ];
         assert_eq!(joined(ranges), [range(8, Some(5792)), range(9000, None)]);
         assert!(range(8, None).contains(u64::MAX) && !range(8, Some(9)).contains(10));
         assert_eq!(SizeRange::new((0, u64::MAX)).to, None);

@@ -135,6 +135,10 @@ mod tests {
         assert_eq!((gain.best.bytes, gain.worst.bytes), (1, 4));
         assert_eq!(Gain::of(&[]), None);
         let unsure = [call(1, 9.0, GainVerdict::Same), call(2, 4.0, GainVerdict::Faster)];
-        assert_eq!(Gain::of(&unsure).unwrap().best.bytes, 2, "launches do not show the larger one");
+        assert_eq!(
+            Gain::of(&unsure).unwrap().best.bytes,
+            2,
+            "launches do not show the larger one"
+        );
     }
 }

@@ -116,7 +116,10 @@ fn mood(view: &View<'_>) -> &'static str {
         (0, 0, _) => "good",
         (0, _, _) => "open",
         _ if (fixed > 0 || gain.is_some_and(|gain| gain.faster > gain.slower))
-            && summary.introduced == summary.outpaced => "open",
+            && summary.introduced == summary.outpaced =>
+        {
+            "open"
+        }
         _ => "bad",
     }
 }

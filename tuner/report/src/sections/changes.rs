@@ -78,7 +78,10 @@ fn text(view: &View<'_>) -> String {
     if view.report.changes.is_empty() {
         return String::new();
     }
-    let mut table = plain(&["change", "value", "file", "default", "deployed", "times as fast"], &[3, 4]);
+    let mut table = plain(
+        &["change", "value", "file", "default", "deployed", "times as fast"],
+        &[3, 4],
+    );
     for change in &view.report.changes {
         let [default, deployed, gain] = numbers(change);
         table.add_row([
@@ -97,7 +100,8 @@ fn markdown(view: &View<'_>) -> String {
     if view.report.changes.is_empty() {
         return String::new();
     }
-    let mut out = "\n## Deployed changes\n\n| change | file | what it does | why |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut out =
+        "\n## Deployed changes\n\n| change | file | what it does | why |\n| --- | --- | --- | --- |\n".to_owned();
     for change in &view.report.changes {
         let _ = writeln!(
             out,
@@ -160,10 +164,12 @@ const NOT_MEASURED: &str = "not measured in the proof";
 fn effect(change: &DeployedChange) -> String {
     match change.calls.as_slice() {
         // Reports of before have a gain of the cells.
-        [] if change.gain.is_finite() && !change.cells.is_empty() => format!("{} times as fast", format::ratio(change.gain)),
+        [] if change.gain.is_finite() && !change.cells.is_empty() => {
+            format!("{} times as fast", format::ratio(change.gain))
+        }
         [] => NOT_MEASURED.to_owned(),
         [call] => format!(
-            "{} takes {} instead of {}: {} times as fast{}",
+            "{} takes {} instead of {}, {} times as fast{}",
             call_at(&call.function, call.bytes),
             format::seconds(call.deployed_seconds),
             format::seconds(call.default_seconds),
@@ -173,7 +179,11 @@ fn effect(change: &DeployedChange) -> String {
         calls => {
             let ends = extremes(calls);
             let what = match one_function(calls) {
-                Some(function) => format!("{} at {}", format::function(function), format::count(calls.len(), "size")),
+                Some(function) => format!(
+                    "{} of {}",
+                    format::count(calls.len(), "size"),
+                    format::function(function)
+                ),
                 None => format::count(calls.len(), "call"),
             };
             let place = |call: &CallGain| match one_function(calls) {
@@ -182,7 +192,7 @@ fn effect(change: &DeployedChange) -> String {
             };
             let ends = ends.map(|call| format!("{} ({})", format::ratio(call.factor), place(call)));
             format!(
-                "{what}: {} times as fast in the geometric mean, {}",
+                "{} times as fast in the geometric mean of {what}, from {}",
                 format::ratio(geometric_mean(calls)),
                 ends.join(" to ")
             )

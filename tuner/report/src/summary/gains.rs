@@ -16,7 +16,10 @@ pub(super) fn line(report: &Report) -> Option<String> {
     let best = call_at(&gain.best.function, gain.best.bytes);
     let faster = match (gain.faster, gain.calls) {
         (0, _) => format!("None of {calls} became faster"),
-        (_, 1) => format!("1 of {calls} became faster: {} times ({best})", factor(gain.best.factor)),
+        (_, 1) => format!(
+            "1 of {calls} became faster: {} times ({best})",
+            factor(gain.best.factor)
+        ),
         (n, _) => format!(
             "{n} of {calls} became faster: {} times in the geometric mean of all, up to {} ({best})",
             factor(gain.geometric_mean),
@@ -31,7 +34,10 @@ fn slower(number: usize, gains: &[CallGain]) -> String {
     if number == 0 {
         return "none became slower".to_owned();
     }
-    let mut slower: Vec<&CallGain> = gains.iter().filter(|call| call.verdict == GainVerdict::Slower).collect();
+    let mut slower: Vec<&CallGain> = gains
+        .iter()
+        .filter(|call| call.verdict == GainVerdict::Slower)
+        .collect();
     slower.sort_by(|a, b| a.factor.total_cmp(&b.factor));
     let named = slower.iter().take(MOST_NAMED).map(|call| {
         let place = call_at(&call.function, call.bytes);

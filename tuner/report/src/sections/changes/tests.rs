@@ -15,17 +15,41 @@ fn call(function: &str, bytes: u64, factor: f64) -> CallGain {
         factor,
         factor_ci: (0.9 * factor, 1.1 * factor),
         launches: 10,
-        verdict: if factor > 1.1 { GainVerdict::Faster } else { GainVerdict::Same },
+        verdict: if factor > 1.1 {
+            GainVerdict::Faster
+        } else {
+            GainVerdict::Same
+        },
     }
 }
 
 /// Every kind of change, as the report has them: kind, name, value, collective.
 const KINDS: [(FixKind, &str, &str, Option<&str>); 5] = [
     (FixKind::Parameter, "btl_vader_eager_limit", "32768", None),
-    (FixKind::Parameter, "MPI_Reduce at 4 KiB", "coll_tuned_reduce_algorithm=2", Some("reduce")),
-    (FixKind::Mockup, "MPI_Reduce, 1 KiB to 4 KiB", "reduce.as_allreduce", Some("reduce")),
-    (FixKind::Algorithm, "MPI_Reduce, 1 KiB to 4 KiB", "reduce.ring segment_bytes=1024", Some("reduce")),
-    (FixKind::Algorithm, "MPI_Reduce at 4 KiB", "example.reduce_linear", Some("reduce")),
+    (
+        FixKind::Parameter,
+        "MPI_Reduce at 4 KiB",
+        "coll_tuned_reduce_algorithm=2",
+        Some("reduce"),
+    ),
+    (
+        FixKind::Mockup,
+        "MPI_Reduce, 1 KiB to 4 KiB",
+        "reduce.as_allreduce",
+        Some("reduce"),
+    ),
+    (
+        FixKind::Algorithm,
+        "MPI_Reduce, 1 KiB to 4 KiB",
+        "reduce.ring segment_bytes=1024",
+        Some("reduce"),
+    ),
+    (
+        FixKind::Algorithm,
+        "MPI_Reduce at 4 KiB",
+        "example.reduce_linear",
+        Some("reduce"),
+    ),
 ];
 
 /// The report with one change: with and without cells, with and without gain.
@@ -54,7 +78,9 @@ fn words_of(page: &str) -> String {
     let mut text = String::new();
     for part in page.split('<').skip(1) {
         let (tag, said) = part.split_once('>').unwrap_or((part, ""));
-        if ["p", "/p", "li", "/li", "dd", "/dd", "h3", "/h3", "div", "br"].contains(&tag.split(' ').next().unwrap_or_default()) {
+        if ["p", "/p", "li", "/li", "dd", "/dd", "h3", "/h3", "div", "br"]
+            .contains(&tag.split(' ').next().unwrap_or_default())
+        {
             text.push('\n');
         }
         text.push_str(said);
@@ -110,7 +136,7 @@ fn a_change_says_what_it_does_to_its_call() {
     let report = with(1, &["GL8 reduce 4096"], vec![call("reduce", 4096, 2.5)]);
     assert_eq!(
         effect(&report.changes[0]),
-        "MPI_Reduce of 4 KiB takes 2.00 us instead of 5.00 us: 2.50 [2.25, 2.75] times as fast"
+        "MPI_Reduce of 4 KiB takes 2.00 us instead of 5.00 us, 2.50 [2.25, 2.75] times as fast"
     );
     assert_eq!(
         carried(&report.changes[0]).unwrap(),
@@ -119,16 +145,16 @@ fn a_change_says_what_it_does_to_its_call() {
     let several = with(3, &[], vec![call("reduce", 1024, 1.0), call("reduce", 4096, 4.0)]);
     assert_eq!(
         effect(&several.changes[0]),
-        "MPI_Reduce at 2 sizes: 2.00 times as fast in the geometric mean, 1.00 (1 KiB) to 4.00 (4 KiB)"
+        "2.00 times as fast in the geometric mean of 2 sizes of MPI_Reduce, from 1.00 (1 KiB) to 4.00 (4 KiB)"
     );
     let of_launches = with(0, &[], vec![call("bcast", 8, 1.0), call("reduce", 4096, 4.0)]);
     assert_eq!(
         effect(&of_launches.changes[0]),
-        "2 calls: 2.00 times as fast in the geometric mean, 1.00 (MPI_Bcast of 8 B) to 4.00 (MPI_Reduce of 4 KiB)"
+        "2.00 times as fast in the geometric mean of 2 calls, from 1.00 (MPI_Bcast of 8 B) to 4.00 (MPI_Reduce of 4 KiB)"
     );
     assert_eq!(
         effect(&with(0, &[], vec![call("bcast", 8, 1.0)]).changes[0]),
-        "MPI_Bcast of 8 B takes 2.00 us instead of 2.00 us: 1.00 [0.90, 1.10] times as fast, no difference shown"
+        "MPI_Bcast of 8 B takes 2.00 us instead of 2.00 us, 1.00 [0.90, 1.10] times as fast, no difference shown"
     );
 }
 

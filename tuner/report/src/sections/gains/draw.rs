@@ -33,7 +33,12 @@ struct Axes {
 
 /// The plots of these calls; none where no factor can be drawn.
 pub(super) fn panels(calls: &[(&str, Vec<CallGain>)]) -> Vec<Panel> {
-    let all = || calls.iter().flat_map(|(_, of_call)| of_call).filter(|gain| is_drawn(gain));
+    let all = || {
+        calls
+            .iter()
+            .flat_map(|(_, of_call)| of_call)
+            .filter(|gain| is_drawn(gain))
+    };
     let mut sizes: Vec<u64> = all().map(|gain| gain.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
