@@ -124,6 +124,18 @@ fn the_answer_comes_first() {
     assert!(section(&page, "quarantined").contains("ended by signal 11"));
 }
 
+#[test]
+fn many_changes_are_listed_below_the_picture_alone() {
+    let mut report = fixture::tuned();
+    let first = report.changes[0].clone();
+    report.changes.resize(9, first);
+    let page = render(&report).unwrap();
+    check_page(&page);
+    assert_eq!(section(&page, "answer").matches("<li>").count(), 6);
+    assert!(section(&page, "answer").contains("<a href=\"#changes\">3 more of the deployed changes</a>"));
+    assert_eq!(section(&page, "changes").matches("<article").count(), 9);
+}
+
 /// A name that is longer than the column breaks there: with `break-word` it would widen the table beyond the page's edge.
 #[test]
 fn long_fixes_break_in_their_column() {

@@ -31,6 +31,8 @@ pub(super) static SECTION: Section = Section {
 {%- if !changes.is_empty() %}<ol class="did">
 {% for change in changes %}<li>{% if change.is_setting %}<code>{{ change.name }}</code> <span class="to">→</span>{% else %}{{ change.name }} now runs{% endif %} <code>{{ change.value }}</code>: {{ change.effect }}.{% if !change.answers.is_empty() %} For {{ change.answers }}.{% endif %}</li>
 {% endfor %}</ol>
+{% if more > 0 %}<p><a href="#changes">{{ more }} more of the deployed changes</a></p>
+{% endif -%}
 {% else if tuned || report.command == "tune" %}<p>Nothing was changed.</p>
 {% endif %}
 </section>
@@ -47,9 +49,17 @@ struct Answer<'a> {
     mood: &'static str,
     details: Vec<String>,
     changes: Vec<ChangeView>,
+    /// Changes that are not listed here.
+    more: usize,
 }
 
+/// Changes that are listed with the answer: the picture of the gains shall not lie far below it.
+const MOST_LISTED: usize = 6;
+
 fn html(view: &View<'_>) -> askama::Result<String> {
+    let mut changes = changes::views(view.report);
+    let more = changes.len().saturating_sub(MOST_LISTED);
+    changes.truncate(MOST_LISTED);
     Answer {
         report: view.report,
         tuned: view.tuned(),
@@ -57,7 +67,8 @@ fn html(view: &View<'_>) -> askama::Result<String> {
         second: view.summary.second(),
         mood: mood(view),
         details: details(&view.summary),
-        changes: changes::views(view.report),
+        changes,
+        more,
     }
     .render()
 }
