@@ -65,7 +65,7 @@ pub(crate) fn call_at(function: &str, bytes: u64) -> String {
 
 /// A factor for a sentence: `3.8`, and two decimals where the first one says nothing: `1.07`.
 pub(crate) fn factor(factor: f64) -> String {
-    if factor >= 1.2 && factor < 9.95 {
+    if (1.2..9.95).contains(&factor) {
         format!("{factor:.1}")
     } else {
         format::ratio(factor)

@@ -138,7 +138,7 @@ fn change(change: &DeployedChange) -> ChangeView {
         is_gain: change.gain > 1.0,
         carried: carried(change),
         calls: if change.calls.len() > 1 {
-            change.calls.iter().map(|call| call_words(call)).collect()
+            change.calls.iter().map(call_words).collect()
         } else {
             Vec::new()
         },
