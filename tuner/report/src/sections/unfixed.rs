@@ -72,11 +72,11 @@ fn text(view: &View<'_>) -> String {
         };
         let _ = writeln!(
             out,
-            "  {} {} at {} (ratio {} now): {reason}",
+            "  {} {} at {}{}: {reason}",
             printable(&cell.guideline),
             printable(&cell.function),
             sizes(cell),
-            format::ratio(current(cell).ratio),
+            ratio_now(cell),
         );
     }
     out
@@ -93,11 +93,11 @@ fn markdown(view: &View<'_>) -> String {
         "Not fixed",
         open.map(|cell| {
             format!(
-                "{} {} at {} (ratio {} now): {}",
+                "{} {} at {}{}: {}",
                 quoting::markdown(&cell.guideline),
                 marks::code(&cell.expression),
                 format::bytes(cell.bytes),
-                format::ratio(current(cell).ratio),
+                ratio_now(cell),
                 quoting::markdown(&reason(cell)),
             )
         }),
@@ -108,6 +108,14 @@ fn markdown(view: &View<'_>) -> String {
 fn is_open(cell: &Cell) -> bool {
     let standing = Standing::of(cell);
     standing.remains() || standing == Standing::Unproven || is_left(cell)
+}
+
+/// The ratio now in words, where one is known.
+fn ratio_now(cell: &Cell) -> String {
+    match Standing::of(cell) {
+        Standing::NotAgain => String::new(),
+        _ => format!(" (ratio {} now)", format::ratio(current(cell).ratio)),
+    }
 }
 
 /// Says that nothing is known of a cell now.
@@ -129,7 +137,10 @@ fn unfixed(groups: &[Group<'_>]) -> Vec<Unfixed> {
                 expression: typeset(&cell.expression),
                 size: format::bytes(cell.bytes),
                 standing: Standing::of(cell).words(),
-                ratio: format!("{} {}", format::ratio(now.ratio), format::interval(now.ratio_ci)),
+                ratio: match Standing::of(cell) {
+                    Standing::NotAgain => format::NONE.to_owned(),
+                    _ => format!("{} {}", format::ratio(now.ratio), format::interval(now.ratio_ci)),
+                },
                 because: reason(cell),
             }
         })

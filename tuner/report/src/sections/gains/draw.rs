@@ -12,7 +12,7 @@ use super::words;
 const WIDTH: f64 = 260.0;
 const HEIGHT: f64 = 190.0;
 const LEFT: f64 = 34.0;
-const RIGHT: f64 = 252.0;
+const RIGHT: f64 = 246.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 160.0;
 
@@ -49,7 +49,7 @@ pub(super) fn panels(calls: &[(&str, Vec<CallGain>)]) -> Vec<Panel> {
     let ends = || all().flat_map(|gain| [ends(gain).0, ends(gain).1]);
     let (low, high) = (ends().fold(1.0, f64::min), ends().fold(1.0, f64::max));
     let axes = Axes {
-        x: LogAxis::new((size_value(*first), size_value(*last)), (LEFT, RIGHT), (12.0, 12.0)),
+        x: LogAxis::new((size_value(*first), size_value(*last)), (LEFT, RIGHT), (14.0, 14.0)),
         y: LogAxis::new((low, high), (BOTTOM, TOP), (10.0, 10.0)),
         sizes,
     };
