@@ -9,7 +9,7 @@ use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::Selection;
 use kilter_model::options::Options;
 use kilter_model::plan::{Plan, Subject};
-use kilter_model::report::{BudgetPart, Cell, Library, Provenance, Report, SCHEMA, Setting};
+use kilter_model::report::{BudgetPart, Cell, Gain, Library, Provenance, Report, SCHEMA, Setting};
 use kilter_render::format;
 use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
@@ -19,6 +19,8 @@ use kilter_stats::verdict::{Comparison, Outcome};
 use kilter_tune::Tuned;
 
 mod changes;
+mod gains;
+mod ranges;
 
 use self::changes::{all_the_same, changes, fix, gain_of, is_partial, selected};
 
@@ -44,10 +46,9 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
     report.targets = tuned.goals.report();
     report.overlap = tuned.goals.maps();
     report.arrivals = tuned.arrivals.iter().map(|(_, cell)| cell.clone()).collect();
-    let after: BTreeMap<String, &Comparison> = tuned
-        .after
+    let measured = measured_again(tuned);
+    let after: BTreeMap<String, &Comparison> = measured
         .iter()
-        .flat_map(|after| &after.cells)
         .map(|judged| (key(judged), &judged.comparison))
         .collect();
     if let Some(verification) = &tuned.after {
@@ -59,8 +60,10 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         let mut cell = cell(jobs.site.options.ranks, judged);
         seen.insert(key(judged));
         cell.after = after.get(&key(judged)).map(|comparison| (*comparison).clone());
+        cell.not_measured_again = cell.after.is_none().then(|| not_again(jobs, tuned, judged)).flatten();
         let in_force = cell.after.as_ref().unwrap_or(&cell.before);
-        let still = in_force.verdict == Outcome::Violated;
+        let is_known = cell.not_measured_again.is_none();
+        let still = is_known && in_force.verdict == Outcome::Violated;
         let was = judged.comparison.verdict == Outcome::Violated;
         if was {
             cell.fix = if still {
@@ -72,6 +75,8 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         let is_partial = is_partial(tuned, judged);
         let because = if still {
             Some(reason(&reasons, judged))
+        } else if !is_known {
+            reasons.get(&judged.cell.name()).cloned()
         } else if was && in_force.verdict != Outcome::Holds {
             let reason = reasons.get(&judged.cell.name()).map(String::as_str);
             let reason = reason.filter(|_| is_partial || cell.fix.is_none());
@@ -87,21 +92,13 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         report.cells.push(cell);
     }
     // Splits are judged where the medians predict a violation, and a deployment can bring that about.
-    for judged in tuned
-        .after
-        .iter()
-        .flat_map(|after| &after.cells)
-        .filter(|judged| !seen.contains(&key(judged)))
-    {
+    for judged in measured.into_iter().filter(|judged| !seen.contains(&key(judged))) {
         let mut cell = cell(jobs.site.options.ranks, judged);
         if judged.comparison.verdict == Outcome::Violated {
             cell.unfixed_because = Some(reason(&reasons, judged));
         }
         cell.after = Some(judged.comparison.clone());
         report.cells.push(cell);
-    }
-    if let Some(emitted) = &tuned.emitted {
-        report.changes = changes(tuned, &jobs.site.library, emitted, &report.cells);
     }
     if let Some(after) = &tuned.after {
         // Left sides that are no collectives are not measured in turn with the deployed files. Their times before come
@@ -111,8 +108,41 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         let rule = jobs.site.rule(after.noise_seconds);
         let touched = |subject: &Subject| tuned.deployment.touches(subject, &jobs.site.library);
         report.savings = savings::of(&plan.calls, (&before, &after.medians), &touched, &rule);
+        report.gains = gains::of((&tuned.untouched, &after.medians), &touched, &rule);
+        report.gain = Gain::of(&report.gains);
+    }
+    if let Some(emitted) = &tuned.emitted {
+        let shown = (report.cells.as_slice(), report.gains.as_slice());
+        report.changes = changes(tuned, (plan, &jobs.site), emitted, shown);
     }
     report
+}
+
+/// The cells that were measured with what is deployed. Those for which the budget had no room have the comparison of before, which says nothing now.
+fn measured_again(tuned: &Tuned) -> Vec<&JudgedCell> {
+    let is_measured = |after: &Verification, judged: &JudgedCell| {
+        let name = (judged.cell.guideline.clone(), judged.cell.left.clone());
+        judged.comparison.verdict != Outcome::Screened || !after.out_of_reach.contains(&name)
+    };
+    let all = tuned.after.iter().flat_map(|after| {
+        let cells = after.cells.iter();
+        cells.filter(|judged| is_measured(after, judged))
+    });
+    all.collect()
+}
+
+/// Why nothing is known of a cell now that was not measured again; `None` where it is as before, since nothing that is deployed acts on it.
+fn not_again(jobs: &Jobs<'_>, tuned: &Tuned, judged: &JudgedCell) -> Option<String> {
+    let sides = [&judged.cell.left, &judged.cell.right];
+    let mut touched = sides.iter();
+    if !touched.any(|side| tuned.deployment.touches(side, &jobs.site.library)) {
+        return None;
+    }
+    let failed = sides.iter().find_map(|side| {
+        let why = tuned.after.as_ref()?.failed.get(&side.item_id())?;
+        Some(format!("{}: {why}", side.item_id()))
+    });
+    Some(failed.unwrap_or_else(|| "the budget ended".to_owned()))
 }
 
 /// Key by which a cell is found again. The bound of a split or a monotony cell may change with the deployment and is
@@ -274,6 +304,8 @@ fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, v
                 .collect(),
         },
         cells: Vec::new(),
+        gain: None,
+        gains: Vec::new(),
         changes: Vec::new(),
         contests: Vec::new(),
         savings: Vec::new(),
@@ -312,6 +344,7 @@ fn cell(ranks: usize, judged: &JudgedCell) -> Cell {
         ranks,
         before: judged.comparison.clone(),
         after: None,
+        not_measured_again: None,
         fix: None,
         unfixed_because: None,
         note: judged.note.clone(),

@@ -1,8 +1,10 @@
 //! `report.json`: findings, changes and proofs of a run. The other reports are renderings of it.
 
 mod arrival;
+pub mod change;
 mod contest;
 mod cost_model;
+pub mod gain;
 mod provenance;
 mod target;
 
@@ -15,8 +17,10 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::fix::{Fix, FixKind, Setting};
 pub use arrival::ArrivalCell;
+pub use change::{DeployedChange, SizeRange};
 pub use contest::{Contest, Contestant, LeftOut, Refused, Screened};
 pub use cost_model::{CostModel, MeasuredPrice, Prediction};
+pub use gain::{CallAt, CallGain, Gain, GainVerdict};
 pub use provenance::{BudgetPart, Provenance};
 pub use target::{TargetCandidate, TargetCell, TargetReport};
 
@@ -41,6 +45,12 @@ pub struct Report {
     pub provenance: Provenance,
     /// Every guideline at every size.
     pub cells: Vec<Cell>,
+    /// Gains of the calls in one look; absent for `check`, and where nothing that is deployed was measured beside the untouched library.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Gain>,
+    /// Calls that what is deployed may act on, beside the untouched library in launches in turn.
+    #[serde(default)]
+    pub gains: Vec<CallGain>,
     /// Deployed changes; empty for `check`.
     pub changes: Vec<DeployedChange>,
     /// Candidates for each violated cell, best first; empty for `check`.
@@ -103,8 +113,11 @@ pub struct Cell {
     pub ranks: usize,
     /// Verdict with the untouched library.
     pub before: Comparison,
-    /// Verdict with the deployed settings; absent for `check`.
+    /// Verdict with the deployed settings; absent for `check`, and for cells that were not measured again.
     pub after: Option<Comparison>,
+    /// Why the cell was not measured again although what is deployed may act on it, such as `the budget ended`: nothing is known of it now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_measured_again: Option<String>,
     /// The fix; a partial one where the cell is violated still.
     pub fix: Option<Fix>,
     /// Reason why a violated cell is not fixed; what is deployed for it all the same comes first.
@@ -112,28 +125,6 @@ pub struct Cell {
     /// Remark on the verdict, such as why it is unstable.
     #[serde(default)]
     pub note: Option<String>,
-}
-
-/// One deployed change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Change")]
-pub struct DeployedChange {
-    /// The kind.
-    pub kind: FixKind,
-    /// Parameter name, or collective.
-    pub name: String,
-    /// Value, or implementation id.
-    pub value: String,
-    /// File in the `emit` directory that carries it.
-    pub file: String,
-    /// The violated cells that it is deployed for, in words.
-    pub why: String,
-    /// Time before over time after on the cells that it is deployed for (geometric mean); above 1 is faster.
-    #[serde(deserialize_with = "kilter_stats::nan::null_as_nan")]
-    #[schemars(with = "Option<f64>")]
-    pub gain: f64,
-    /// The violated cells that it is deployed for, as `GL8 reduce 4096`. Those of a partial fix are violated still.
-    pub cells: Vec<String>,
 }
 
 /// Time that a change saves an application at one function and volume.

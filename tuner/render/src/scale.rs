@@ -87,6 +87,20 @@ pub fn size_ticks(axis: &LogAxis, sizes: &[u64], min_gap: f64) -> Vec<Tick> {
 
 /// Labels for times, as fine as `max` of them and `min_gap` pixels allow.
 pub fn time_ticks(axis: &LogAxis, max: usize, min_gap: f64) -> Vec<Tick> {
+    ticks(axis, max, min_gap, time_label)
+}
+
+/// Labels for factors, in the same way: `0.5`, `1`, `20`.
+pub fn factor_ticks(axis: &LogAxis, max: usize, min_gap: f64) -> Vec<Tick> {
+    // Steps of a power of ten are not exact.
+    ticks(axis, max, min_gap, |factor| {
+        let text = format!("{factor:.4}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    })
+}
+
+/// Labels for values that `label` writes.
+fn ticks(axis: &LogAxis, max: usize, min_gap: f64, label: impl Fn(f64) -> String) -> Vec<Tick> {
     const STEPS: [&[f64]; 5] = [
         &[
             1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0,
@@ -100,10 +114,10 @@ pub fn time_ticks(axis: &LogAxis, max: usize, min_gap: f64) -> Vec<Tick> {
     for steps in STEPS {
         let ticks: Vec<Tick> = (-10..5)
             .flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)))
-            .filter(|seconds| axis.shows(*seconds))
-            .map(|seconds| Tick {
-                at: axis.at(seconds),
-                label: time_label(seconds),
+            .filter(|value| axis.shows(*value))
+            .map(|value| Tick {
+                at: axis.at(value),
+                label: label(value),
             })
             .collect();
         if ticks.len() <= max && ticks.windows(2).all(|pair| (pair[0].at - pair[1].at).abs() >= min_gap) {

@@ -1,21 +1,22 @@
 //! A report in one look: the standing of each cell, counts, and the cells of one guideline together.
 
 mod counts;
+mod gains;
 mod group;
 mod standing;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_model::report::Report;
+use kilter_model::report::{Cell, Report};
 
 use group::group;
 
 pub use counts::{Counts, TargetCounts};
 pub(crate) use group::order;
 pub use group::{Group, kind_letter};
-pub use standing::{Standing, current, outcome_word};
+pub use standing::{Standing, current, is_left, outcome_word};
 
 /// A report in numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,10 +35,16 @@ pub struct Summary<'a> {
     pub introduced: usize,
     /// Those of them whose call takes no longer than before: what bounds it became faster.
     pub outpaced: usize,
+    /// Violated cells that were not measured again although what is deployed may act on them.
+    pub left: usize,
+    /// Why, where all of them have one reason.
+    pub left_because: Option<&'a str>,
     /// Sides that no launch came to: their cells are not in the report.
     pub unreached: usize,
     /// Targets for overlap.
     pub targets: TargetCounts,
+    /// The gains of calls in one line, where the proof compared any.
+    pub gain: Option<String>,
     /// The cells of each guideline and function, monotony first, then split-robustness, then patterns.
     pub groups: Vec<Group<'a>>,
 }
@@ -52,24 +59,53 @@ impl<'a> Summary<'a> {
         let introduced = standing.filter(|(_, standing)| **standing == Standing::Introduced);
         let outpaced = introduced.filter(|(cell, _)| current(cell).seconds <= (1.0 + floor) * cell.before.seconds);
         let outpaced = outpaced.count();
-        let measured_again = report.cells.iter().any(|cell| cell.after.is_some());
+        let measured_again = report
+            .cells
+            .iter()
+            .any(|cell| cell.after.is_some() || cell.not_measured_again.is_some());
+        let left: Vec<&Cell> = report.cells.iter().filter(|cell| is_left(cell)).collect();
+        let reasons: BTreeSet<&str> = left
+            .iter()
+            .filter_map(|cell| cell.not_measured_again.as_deref())
+            .collect();
         Self {
             before: Counts::of(report.cells.iter().map(|cell| cell.before.verdict)),
-            after: measured_again.then(|| Counts::of(report.cells.iter().map(|cell| current(cell).verdict))),
+            after: measured_again.then(|| Counts::now(&report.cells)),
             remaining: standings.iter().filter(|standing| standing.remains()).count(),
             fixed: number(Standing::Fixed),
             unproven: number(Standing::Unproven),
             introduced: number(Standing::Introduced),
             outpaced,
+            left: left.len(),
+            left_because: reasons.first().copied().filter(|_| reasons.len() == 1),
             unreached: report.unreached.len(),
             targets: TargetCounts::of(&report.targets),
+            gain: gains::line(report),
             groups: group(&report.cells),
         }
     }
 
-    /// The answer in one line: `4 violations before, 1 after; 2 of 3 overlap targets missed before, 0 after`. What is not certain is
-    /// said.
+    /// The answer in one line: the gains of calls where there are any, else guidelines and targets.
     pub fn headline(&self) -> String {
+        self.gain.clone().unwrap_or_else(|| self.kept())
+    }
+
+    /// The second line, where gains are the first one: guidelines and targets.
+    pub fn second(&self) -> Option<String> {
+        self.gain.as_ref().map(|_| self.kept())
+    }
+
+    /// Both lines as one.
+    pub fn one_line(&self) -> String {
+        match self.second() {
+            Some(second) => format!("{}; {second}", self.headline()),
+            None => self.headline(),
+        }
+    }
+
+    /// Guidelines and targets that are kept and broken: `4 violations before, 1 after; 2 of 3 overlap targets missed before, 0 after`. What
+    /// is not certain is said.
+    fn kept(&self) -> String {
         match self.targets.headline() {
             None => self.headline_of_cells(),
             Some(targets) => format!("{}; {targets}", self.headline_of_cells()),
@@ -91,8 +127,18 @@ impl<'a> Summary<'a> {
         };
         match self.after {
             _ if before.total() == 0 => "Nothing was measured".to_owned(),
-            Some(_) if self.unproven > 0 => format!("{}, {} undecided", after(), self.unproven),
-            Some(_) => after(),
+            Some(_) => {
+                let undecided = match self.unproven {
+                    0 => String::new(),
+                    n => format!(", {n} undecided"),
+                };
+                let left = match (self.left, self.left_because) {
+                    (0, _) => String::new(),
+                    (n, Some(why)) => format!(", {n} not measured again: {why}"),
+                    (n, None) => format!(", {n} not measured again"),
+                };
+                format!("{}{undecided}{left}", after())
+            }
             None if before.violated > 0 && before.screened > 0 => {
                 format!(
                     "{} found, {} only screened",

@@ -14,10 +14,11 @@ use kilter_stats::verdict::Outcome;
 use super::summary::{self, Group, Standing, Summary, current, kind_letter};
 
 /// Worst first: where several cells share a place, the worst is shown.
-pub(super) const ORDER: [Standing; 8] = [
+pub(super) const ORDER: [Standing; 9] = [
     Standing::Introduced,
     Standing::Violated,
     Standing::Unproven,
+    Standing::NotAgain,
     Standing::Fixed,
     Standing::Unstable,
     Standing::Undecided,
@@ -238,7 +239,9 @@ pub fn by_size(column: Column<'_>) -> Sheet {
 pub(super) fn class(standing: Standing) -> &'static str {
     match standing {
         Standing::Violated | Standing::Introduced => "bad",
-        Standing::Unproven | Standing::Undecided | Standing::Unstable | Standing::Screened => "open",
+        Standing::Unproven | Standing::Undecided | Standing::Unstable | Standing::Screened | Standing::NotAgain => {
+            "open"
+        }
         Standing::Fixed => "good",
         Standing::Holds => "calm",
     }
@@ -267,11 +270,14 @@ fn kind_place(kind: &str) -> usize {
 pub fn before_only(report: &Report) -> Report {
     let untouched = |cell: &Cell| Cell {
         after: None,
+        not_measured_again: None,
         fix: None,
         ..cell.clone()
     };
     Report {
         cells: report.cells.iter().map(untouched).collect(),
+        gain: None,
+        gains: Vec::new(),
         ..report.clone()
     }
 }

@@ -4,6 +4,8 @@ use kilter_model::report::{Cell, FixKind};
 use kilter_render::format;
 use kilter_stats::verdict::Comparison;
 
+use crate::summary::Standing;
+
 /// A time for the page.
 pub(crate) fn time(seconds: f64) -> String {
     format::seconds(seconds).replace("us", "µs")
@@ -46,4 +48,26 @@ pub(crate) fn effect(comparison: &Comparison) -> String {
         format::ratio(comparison.ratio),
         format::interval(comparison.ratio_ci)
     )
+}
+
+/// Words for a cell that has no comparison after.
+pub(crate) fn unmeasured(cell: &Cell) -> &'static str {
+    match cell.not_measured_again {
+        Some(_) => Standing::NotAgain.words(),
+        None => "not measured",
+    }
+}
+
+/// `MPI_Reduce of 4 KiB`.
+pub(crate) fn call_at(function: &str, bytes: u64) -> String {
+    format!("{} of {}", format::function(function), format::bytes(bytes))
+}
+
+/// A factor for a sentence: `3.8`, and two decimals where the first one says nothing: `1.07`.
+pub(crate) fn factor(factor: f64) -> String {
+    if (1.2..9.95).contains(&factor) {
+        format!("{factor:.1}")
+    } else {
+        format::ratio(factor)
+    }
 }

@@ -99,10 +99,9 @@ impl Tuned {
 
     fn of(report: &Report, library: &Library) -> Tuned {
         let mut tuned = Tuned::default();
-        // Choices for one size are named after their cell.
-        let is_of_launches = |name: &str| !name.contains(" at ");
         for change in report.changes.iter().filter(|change| change.kind == FixKind::Parameter) {
-            if is_of_launches(&change.name) {
+            // Reports of before say in the name alone that a choice is for one size.
+            if change.function.is_none() && !change.name.contains(" at ") {
                 tuned.settings.push((change.name.clone(), change.value.clone()));
             }
         }
@@ -115,10 +114,10 @@ impl Tuned {
         for (cell, fix) in &fixed {
             tuned.add_choice(cell, fix, library);
         }
-        // A partial fix leaves its cell violated, which is no news any night.
+        // A partial fix leaves its cell violated, which is no news any night; of what was not measured again nobody knows if it is fixed.
         fixed.retain(|(cell, _)| {
             let after = cell.after.as_ref();
-            after.is_none_or(|after| after.verdict != Outcome::Violated)
+            cell.not_measured_again.is_none() && after.is_none_or(|after| after.verdict != Outcome::Violated)
         });
         // The worst cell of each fix, and then the worst of all others.
         let mut of_fix: BTreeMap<&str, usize> = BTreeMap::new();

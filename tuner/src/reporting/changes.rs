@@ -1,15 +1,21 @@
 //! Deployed changes in the report: those that are for a cell, and the cells that each is for.
 
+use kilter_algorithms::Collective;
 use kilter_emit::Emitted;
 use kilter_model::change;
-use kilter_model::config::library;
-use kilter_model::deployment::Assignment;
-use kilter_model::report::{Cell, DeployedChange, Fix, FixKind, Setting};
+use kilter_model::config::library::Library;
+use kilter_model::deployment::{Assignment, Deployment, Selection};
+use kilter_model::plan::{Plan, Subject};
+use kilter_model::report::gain::geometric_mean;
+use kilter_model::report::{CallGain, Cell, DeployedChange, Fix, FixKind, GainVerdict, Setting};
 use kilter_render::format;
+use kilter_search::context::Site;
 use kilter_search::verification::JudgedCell;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{Comparison, Outcome};
 use kilter_tune::Tuned;
+
+use super::ranges;
 
 /// Fix of a cell, by the decisions.
 pub(super) fn fix(tuned: &Tuned, judged: &JudgedCell) -> Option<Fix> {
@@ -40,45 +46,99 @@ fn is_part_of(assignment: &Assignment, fix: &Fix) -> bool {
     fix.settings.contains(&Setting::from(assignment))
 }
 
-/// All deployed changes, each with the violated cells that it is for.
+/// All deployed changes, each with the violated cells that it is for and what it does to its calls.
 pub(super) fn changes(
     tuned: &Tuned,
-    described: &library::Library,
+    (plan, site): (&Plan, &Site<'_>),
     emitted: &Emitted,
-    cells: &[Cell],
+    (cells, gains): (&[Cell], &[CallGain]),
 ) -> Vec<DeployedChange> {
+    let (deployment, library) = (&tuned.deployment, &site.library);
     let mut changes = Vec::new();
-    for assignment in &tuned.deployment.assignments {
+    for assignment in &deployment.assignments {
         let answered: Vec<&Cell> = cells
             .iter()
             .filter(|cell| cell.fix.as_ref().is_some_and(|fix| is_part_of(assignment, fix)))
             .collect();
+        let alone = Deployment::of(assignment.clone());
+        let is_its_own = |gain: &&CallGain| {
+            let mut answered = answered.iter();
+            answered.any(|cell| cell.function == gain.function && cell.measured_bytes == gain.bytes)
+                || (gain.verdict == GainVerdict::Faster && made_faster(&alone, deployment, gain, library))
+        };
+        let calls: Vec<CallGain> = gains.iter().filter(is_its_own).cloned().collect();
         changes.push(DeployedChange {
             kind: FixKind::Parameter,
             name: assignment.name.clone(),
             value: assignment.value.clone(),
             file: emitted.carrier(&assignment.name).to_owned(),
             why: why(&answered),
-            gain: gain(&answered),
+            gain: geometric_mean(&calls),
             cells: answered.iter().map(|cell| name(cell)).collect(),
+            function: None,
+            sizes: Vec::new(),
+            ranges: Vec::new(),
+            measured_sizes: 0,
+            calls,
         });
     }
-    for ((collective, bytes), selection) in &tuned.deployment.selections {
+    let profile = ranges::profile(emitted);
+    for (collective, selection, sizes) in alike(deployment) {
+        let function = collective.name();
         let answered: Vec<&Cell> = cells
             .iter()
-            .filter(|cell| cell.function == collective.name() && cell.measured_bytes == *bytes && cell.fix.is_some())
+            .filter(|cell| cell.function == function && sizes.contains(&cell.measured_bytes) && cell.fix.is_some())
             .collect();
+        let volumes = plan.volumes_of(collective);
+        let ranges = match ranges::of_profile(profile.as_ref(), collective, selection, site.options.ranks) {
+            Some(ranges) => ranges,
+            None => ranges::of_rules(deployment, (collective, &sizes), &volumes, library),
+        };
+        let holds_for = |bytes: u64| sizes.contains(&bytes) || ranges.iter().any(|range| range.contains(bytes));
+        let its_own = gains
+            .iter()
+            .filter(|gain| gain.function == function && holds_for(gain.bytes));
+        let calls: Vec<CallGain> = its_own.cloned().collect();
         changes.push(DeployedChange {
             kind: selection.kind(),
-            name: format!("{} at {}", collective.mpi_name(), format::bytes(*bytes)),
+            name: ranges::named(collective, &sizes, &volumes),
             value: selection.id(),
-            file: emitted.carriers_of(described, *collective, selection),
+            file: emitted.carriers_of(library, collective, selection),
             why: why(&answered),
-            gain: gain(&answered),
+            gain: geometric_mean(&calls),
             cells: answered.iter().map(|cell| name(cell)).collect(),
+            function: Some(function.to_owned()),
+            measured_sizes: volumes.iter().filter(|bytes| holds_for(**bytes)).count(),
+            sizes,
+            ranges,
+            calls,
         });
     }
     changes
+}
+
+/// True if a setting may have made a call faster: it acts on the call, and nothing was chosen for the call at this volume.
+fn made_faster(setting: &Deployment, deployed: &Deployment, gain: &CallGain, library: &Library) -> bool {
+    let Ok(collective) = gain.function.parse::<Collective>() else {
+        return false;
+    };
+    !deployed.selections.contains_key(&(collective, gain.bytes))
+        && setting.touches(&Subject::library(collective, gain.bytes), library)
+}
+
+/// Each selection of a collective once, with the volumes that share it.
+fn alike(deployment: &Deployment) -> Vec<(Collective, &Selection, Vec<u64>)> {
+    let mut all: Vec<(Collective, &Selection, Vec<u64>)> = Vec::new();
+    for ((collective, bytes), selection) in &deployment.selections {
+        let known = all
+            .iter_mut()
+            .find(|(other, same, _)| other == collective && *same == selection);
+        match known {
+            Some((_, _, sizes)) => sizes.push(*bytes),
+            None => all.push((*collective, selection, vec![*bytes])),
+        }
+    }
+    all
 }
 
 fn name(cell: &Cell) -> String {
@@ -91,27 +151,14 @@ fn why(answered: &[&Cell]) -> String {
         Some(cell) => {
             let now = cell.after.iter().find(|after| after.verdict == Outcome::Violated);
             format!(
-                "{} violated cell(s); worst: {} was {:.2} times its bound{}",
-                answered.len(),
+                "{}; worst: {} was {:.2} times its bound{}",
+                format::count(answered.len(), "violated cell"),
                 name(cell),
                 cell.before.ratio,
                 now.map_or_else(String::new, |now| format!(", and is {:.2} times it still", now.ratio))
             )
         }
-        None => "its cell was violated in a later round, after the first changes".to_owned(),
-    }
-}
-
-/// Geometric mean of time before over time after; 1 where nothing is answered.
-fn gain(answered: &[&Cell]) -> f64 {
-    let logs: Vec<f64> = answered
-        .iter()
-        .filter_map(|cell| Some((cell.before.seconds / cell.after.as_ref()?.seconds).ln()))
-        .collect();
-    if logs.is_empty() {
-        1.0
-    } else {
-        (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+        None => "it is for no cell that was violated before".to_owned(),
     }
 }
 
@@ -131,6 +178,27 @@ pub(super) fn gain_of(tuned: &Tuned, judged: &JudgedCell, after: Option<&Compari
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_with_the_same_choice_are_one_change() {
+        let row = |id: &str| Selection::Algorithm(id.to_owned(), Vec::new());
+        let deployment = Deployment {
+            selections: [(8, "reduce.ring"), (64, "reduce.linear"), (512, "reduce.ring")]
+                .map(|(bytes, id)| ((Collective::Reduce, bytes), row(id)))
+                .into(),
+            ..Deployment::default()
+        };
+        let found = alike(&deployment)
+            .into_iter()
+            .map(|(_, selection, sizes)| (selection.id(), sizes));
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [
+                ("reduce.ring".to_owned(), vec![8, 512]),
+                ("reduce.linear".to_owned(), vec![64])
+            ]
+        );
+    }
 
     #[test]
     fn a_value_that_begins_like_another_is_another() {

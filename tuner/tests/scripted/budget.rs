@@ -220,9 +220,11 @@ fn a_proof_without_time_for_everything_begins_with_what_was_violated() {
         let verdicts = run.report.cells.iter().filter_map(|cell| cell.after.as_ref());
         verdicts.filter(|after| after.verdict == verdict).count()
     };
-    assert!(after(Outcome::Screened) > 0 && after(Outcome::Holds) > 0);
+    let left: Vec<&Cell> = run.report.cells.iter().filter(|cell| cell.after.is_none()).collect();
+    assert!(!left.is_empty() && after(Outcome::Holds) > 0);
+    let reasons = left.iter().map(|cell| cell.not_measured_again.as_deref());
     assert!(
-        run.report.cells.iter().all(|cell| cell.after.is_some()),
+        reasons.into_iter().all(|why| why == Some("the budget ended")),
         "it may act on everything"
     );
     assert!(run.seconds < SECONDS + 3.0, "{}", run.seconds);

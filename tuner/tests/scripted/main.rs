@@ -12,6 +12,7 @@ mod datatypes;
 mod emitters;
 mod fixes;
 mod forms;
+mod gains;
 mod gates;
 mod guard;
 mod layouts;

@@ -138,13 +138,7 @@ fn a_size_that_is_left_behind_gets_what_was_chosen_for_another() {
         library(),
         "--guidelines GL8,GL1 --functions reduce --sizes 1024,4096 --only parameters --rounds 1",
     );
-    assert_eq!(
-        changes(&run),
-        [
-            "MPI_Reduce at 1 KiB=reduce_algorithm=2",
-            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
-        ]
-    );
+    assert_eq!(changes(&run), ["MPI_Reduce, 1 KiB to 4 KiB=reduce_algorithm=2"]);
     let contest = run.report.contests.iter().find(|one| one.bytes == 1024).unwrap();
     let competed: Vec<&str> = contest.candidates.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(competed.len(), 2, "{competed:?}");
@@ -170,13 +164,7 @@ fn the_whole_is_searched_with_parts_that_become_faster() {
         library,
         "--guidelines GL8,GL2 --functions reduce --sizes 1024,4096 --only parameters --rounds 1",
     );
-    assert_eq!(
-        changes(&run),
-        [
-            "MPI_Reduce at 1 KiB=reduce_algorithm=2",
-            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
-        ]
-    );
+    assert_eq!(changes(&run), ["MPI_Reduce, 1 KiB to 4 KiB=reduce_algorithm=2"]);
     assert_eq!(cell(&run, "GL2 reduce 4096").before.verdict, Outcome::Holds);
 }
 
@@ -194,13 +182,7 @@ fn a_size_is_searched_with_any_larger_one_that_becomes_faster() {
         library,
         "--guidelines GL8,GL1 --functions reduce --sizes 1024,4096,16384 --only parameters --rounds 1",
     );
-    assert_eq!(
-        changes(&run),
-        [
-            "MPI_Reduce at 1 KiB=reduce_algorithm=2",
-            "MPI_Reduce at 4 KiB=reduce_algorithm=2"
-        ]
-    );
+    assert_eq!(changes(&run), ["MPI_Reduce, 1 KiB to 4 KiB=reduce_algorithm=2"]);
     assert_eq!(cell(&run, "GL1 reduce 1024").before.verdict, Outcome::Holds);
 }
 

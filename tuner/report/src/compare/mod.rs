@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use self::operand::Operand;
 use self::pair::Pair;
-use crate::summary::{Counts, current};
+use crate::summary::Counts;
 use crate::tables::{self, Column};
 
 /// Result of a comparison.
@@ -74,7 +74,7 @@ impl Compared {
                 .chain(self.sides.iter().map(|side| Entry::text(of(side))))
                 .collect()
         };
-        let counts = |side: &Operand| Counts::of(side.report.cells.iter().map(|cell| current(cell).verdict));
+        let counts = |side: &Operand| Counts::now(&side.report.cells);
         let mut rows = vec![
             row("library", &|side| {
                 format!("{} {}", side.report.library.name, side.report.library.version)

@@ -97,14 +97,15 @@ fn the_answer_comes_first() {
     let page = render(&fixture::tuned()).unwrap();
     let answer = section(&page, "answer");
     assert!(
-        answer.contains("<h1>10 violations before, 1 after, 1 undecided</h1>"),
+        answer.contains("<h1>5 of 48 calls became faster: 1.09 times in the geometric mean of all, up to 3.3 (MPI_Reduce of 512 KiB); none became slower</h1>\n<p class=\"second\">10 violations before, 1 after, 1 undecided.</p>"),
         "{answer}"
     );
     assert!(answer.contains("<code>btl_vader_eager_limit</code>"));
-    assert!(answer.contains("<code>32768</code>: 2.16 times as fast on GL8 MPI_Reduce at 4 KiB."));
-    assert!(answer.contains("MPI_Scan now runs <code>scan.pipelined_chain</code>"));
+    assert!(answer.contains("<code>32768</code>: MPI_Reduce of 4 KiB takes 1.70 µs instead of 3.67 µs, 2.16 [2.10, 2.23] times as fast. For GL8 MPI_Reduce at 4 KiB."));
+    assert!(answer.contains("MPI_Scan, 256 KiB to 512 KiB now runs <code>scan.pipelined_chain</code>"));
     let order = [
         "answer",
+        "gains",
         "changes",
         "violations",
         "figures",
@@ -121,6 +122,18 @@ fn the_answer_comes_first() {
     assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
     assert!(section(&page, "unfixed").contains("no candidate reached the bound"));
     assert!(section(&page, "quarantined").contains("ended by signal 11"));
+}
+
+#[test]
+fn many_changes_are_listed_below_the_picture_alone() {
+    let mut report = fixture::tuned();
+    let first = report.changes[0].clone();
+    report.changes.resize(9, first);
+    let page = render(&report).unwrap();
+    check_page(&page);
+    assert_eq!(section(&page, "answer").matches("<li>").count(), 6);
+    assert!(section(&page, "answer").contains("<a href=\"#changes\">3 more of the deployed changes</a>"));
+    assert_eq!(section(&page, "changes").matches("<article").count(), 9);
 }
 
 /// A name that is longer than the column breaks there: with `break-word` it would widen the table beyond the page's edge.

@@ -14,7 +14,7 @@ use crate::summary::Summary;
 pub(super) static SECTION: Section = Section {
     id: "answer",
     navigation: None,
-    fields: &["command", "library", "ranks", "cells", "targets", "changes"],
+    fields: &["command", "library", "ranks", "gain", "cells", "targets", "changes"],
     html,
     text,
     markdown,
@@ -24,11 +24,15 @@ pub(super) static SECTION: Section = Section {
 #[template(
     source = r##"<section id="answer" class="answer {{ mood }}">
 <h1>{{ headline }}</h1>
+{% if let Some(second) = second %}<p class="second">{{ second }}.</p>
+{% endif -%}
 {% for line in details %}<p>{{ line }}</p>
 {% endfor %}
 {%- if !changes.is_empty() %}<ol class="did">
-{% for change in changes %}<li>{% if change.kind == "parameter" %}<code>{{ change.name }}</code> <span class="to">→</span> <code>{{ change.value }}</code>{% else %}{{ change.name }} now runs <code>{{ change.value }}</code>{% endif %}: {{ change.gain }} on {{ change.cells.join(", ") }}.</li>
+{% for change in changes %}<li>{% if change.is_setting %}<code>{{ change.name }}</code> <span class="to">→</span>{% else %}{{ change.name }} now runs{% endif %} <code>{{ change.value }}</code>: {{ change.effect }}.{% if !change.answers.is_empty() %} For {{ change.answers }}.{% endif %}</li>
 {% endfor %}</ol>
+{% if more > 0 %}<p><a href="#changes">{{ more }} more of the deployed changes</a></p>
+{% endif -%}
 {% else if tuned || report.command == "tune" %}<p>Nothing was changed.</p>
 {% endif %}
 </section>
@@ -39,20 +43,32 @@ struct Answer<'a> {
     report: &'a Report,
     tuned: bool,
     headline: String,
+    /// Guidelines and targets, where gains are the headline.
+    second: Option<String>,
     /// `good`, `bad` or `open`.
     mood: &'static str,
     details: Vec<String>,
     changes: Vec<ChangeView>,
+    /// Changes that are not listed here.
+    more: usize,
 }
 
+/// Changes that are listed with the answer: the picture of the gains shall not lie far below it.
+const MOST_LISTED: usize = 6;
+
 fn html(view: &View<'_>) -> askama::Result<String> {
+    let mut changes = changes::views(view.report);
+    let more = changes.len().saturating_sub(MOST_LISTED);
+    changes.truncate(MOST_LISTED);
     Answer {
         report: view.report,
         tuned: view.tuned(),
         headline: view.summary.headline(),
-        mood: mood(&view.summary),
+        second: view.summary.second(),
+        mood: mood(view),
         details: details(&view.summary),
-        changes: changes::views(view.report),
+        changes,
+        more,
     }
     .render()
 }
@@ -64,18 +80,24 @@ fn text(view: &View<'_>) -> String {
         [host] => format!(" on {host}"),
         hosts => format!(" on {} hosts", hosts.len()),
     };
+    let second = view.summary.second();
+    let second = second.map_or_else(String::new, |second| format!("{}.\n", printable(&second)));
     format!(
-        "{} {}, {}{hosts}\n{}.\n",
+        "{} {}, {}{hosts}\n{}.\n{}",
         printable(&report.library.name),
         printable(&report.library.version),
         format::count(report.ranks, "rank"),
-        view.summary.headline()
+        printable(&view.summary.headline()),
+        second
     )
 }
 
 fn markdown(view: &View<'_>) -> String {
     let report = view.report;
-    let mut out = format!("# {}\n\n", view.summary.headline());
+    let mut out = format!("# {}\n\n", quoting::markdown(&view.summary.headline()));
+    if let Some(second) = view.summary.second() {
+        let _ = writeln!(out, "{}.\n", quoting::markdown(&second));
+    }
     let _ = writeln!(
         out,
         "{} {}, {} on {}; R = {}, α = {}, effect floor {}; {}.",
@@ -91,18 +113,24 @@ fn markdown(view: &View<'_>) -> String {
     out
 }
 
-/// The headline's colour: what is left to mend, of cells and of targets for overlap.
-fn mood(summary: &Summary<'_>) -> &'static str {
+/// The headline's colour: what is left to mend, of cells and of targets for overlap, and what became slower.
+fn mood(view: &View<'_>) -> &'static str {
+    let (summary, gain) = (&view.summary, view.report.gain.as_ref());
     let targets = &summary.targets;
     let remaining = summary.remaining + targets.missed;
-    let unproven = summary.unproven + targets.unproven;
+    let slower = gain.map_or(0, |gain| gain.slower);
+    let unproven = summary.unproven + summary.left + targets.unproven + slower;
     let fixed = summary.fixed + targets.met;
     match (remaining, unproven, summary.before.holds + targets.hold) {
         // Nothing measured or nothing certain is no good news.
         (0, _, 0) if fixed == 0 => "open",
         (0, 0, _) => "good",
         (0, _, _) => "open",
-        _ if fixed > 0 && summary.introduced == summary.outpaced => "open",
+        _ if (fixed > 0 || gain.is_some_and(|gain| gain.faster > gain.slower))
+            && summary.introduced == summary.outpaced =>
+        {
+            "open"
+        }
         _ => "bad",
     }
 }
@@ -171,6 +199,12 @@ fn details(summary: &Summary<'_>) -> Vec<String> {
         lines.push(format!(
             "{} only screened: a violation is neither shown nor excluded, each says why; use a larger budget.",
             format::count(now.screened, "cell")
+        ));
+    }
+    if now.not_again > 0 {
+        lines.push(format!(
+            "{} not measured again, though what is deployed may act on them: nothing is known of them now; use a larger budget.",
+            format::count(now.not_again, "cell")
         ));
     }
     if now.unstable > 0 {

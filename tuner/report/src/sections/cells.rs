@@ -8,7 +8,7 @@ use kilter_stats::verdict::Comparison;
 
 use super::{Section, View, nothing};
 use crate::summary::{Group, outcome_word};
-use crate::words::{time, typeset};
+use crate::words::{time, typeset, unmeasured};
 
 pub(super) static SECTION: Section = Section {
     id: "cells",
@@ -30,7 +30,7 @@ pub(super) static SECTION: Section = Section {
 <tbody>
 {% for cell in cells %}<tr><th scope="row">{{ cell.guideline }} <span class="expr">{{ cell.expression }}</span></th><td class="n" data-v="{{ cell.bytes }}">{{ cell.size }}</td>
 {%- call numbers(cell.before, true) %}{% endcall %}
-{%- if tuned %}{% match cell.after %}{% when Some with (after) %}{% call numbers(after, false) %}{% endcall %}{% when None %}<td>not measured</td><td></td><td></td><td></td><td></td><td></td>{% endmatch %}{% endif %}</tr>
+{%- if tuned %}{% match cell.after %}{% when Some with (after) %}{% call numbers(after, false) %}{% endcall %}{% when None %}<td>{{ cell.unmeasured }}</td><td></td><td></td><td></td><td></td><td></td>{% endmatch %}{% endif %}</tr>
 {% endfor %}</tbody></table></div>
 </details>
 </section>
@@ -69,8 +69,9 @@ fn text(view: &View<'_>) -> String {
         (now.undecided, "undecided"),
         (now.unstable, "unstable"),
         (now.screened, "only screened"),
+        (now.not_again, "not measured again"),
     ] {
-        if number == 0 && word == "only screened" {
+        if number == 0 && matches!(word, "only screened" | "not measured again") {
             continue;
         }
         let _ = write!(out, "{} {number} {word}", if word == "hold" { ":" } else { "," });
@@ -110,6 +111,8 @@ struct CellRow {
     pub(super) size: String,
     pub(super) before: Numbers,
     pub(super) after: Option<Numbers>,
+    /// The words where it was not measured again.
+    unmeasured: &'static str,
 }
 
 /// A comparison as text, with the raw numbers for sorting.
@@ -158,6 +161,7 @@ fn cell_rows(groups: &[Group<'_>]) -> Vec<CellRow> {
             size: format::bytes(cell.bytes),
             before: Numbers::of(&cell.before),
             after: cell.after.as_ref().map(Numbers::of),
+            unmeasured: unmeasured(cell),
         })
         .collect()
 }

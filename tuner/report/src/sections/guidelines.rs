@@ -102,7 +102,7 @@ fn guideline_rows(groups: &[Group<'_>]) -> Vec<GuidelineRow> {
                 sizes: before.total(),
                 violated: before.violated,
                 violated_now: now.violated,
-                undecided: now.undecided + now.unstable + now.screened,
+                undecided: now.undecided + now.unstable + now.screened + now.not_again,
                 holds: now.holds,
                 worst: worst.map_or_else(|| format::NONE.to_owned(), |cell| format::ratio(cell.before.ratio)),
                 worst_at: worst.map_or_else(String::new, |cell| format::bytes(cell.bytes)),

@@ -8,6 +8,7 @@ mod changes;
 mod contests;
 mod cost_model;
 mod figures;
+mod gains;
 mod guidelines;
 mod looked_better;
 mod maps;
@@ -44,6 +45,7 @@ struct Row {
 /// own. Places are counted in tens to leave room.
 static SECTIONS: &[Row] = &[
     row(&answer::SECTION, 10, 10),
+    row(&gains::SECTION, 12, 12),
     row(&warnings::SECTION, 130, 110),
     row(&not_verified::SECTION, 120, 100),
     row(&changes::SECTION, 30, 20),

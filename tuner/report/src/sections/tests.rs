@@ -26,11 +26,14 @@ fn an_added_section_is_in_every_rendering_at_its_place() {
     assert!(page.contains("<li>the &#60;machine&#62; is_new</li>"), "{page}");
     assert!(page.find("<section id=\"method\"").unwrap() < page.find("<section id=\"notes\"").unwrap());
     let text = terminal::table(&report);
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[2], "note: the <machine> is_new");
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no `{part}` in {text}"));
+    assert!(place("\nGains: ") < place("note: the <machine> is_new"));
+    assert!(place("note: the <machine> is_new") < place("\n violated "));
     let markdown = markdown::to_string(&report);
     let (before, after) = markdown.split_once("\n## Notes\n\n- the \\<machine> is_new\n").unwrap();
-    assert!(before.starts_with("# ") && !before.contains("\n## ") && after.starts_with("\n## Deployed changes"));
+    assert!(
+        before.starts_with("# ") && before.matches("\n## ").count() == 1 && after.starts_with("\n## Deployed changes")
+    );
     assert_eq!(
         json(&report, "notes").unwrap()["warnings"][0],
         "note: the <machine> is_new"

@@ -9,7 +9,7 @@ use kilter_render::{format, quoting};
 
 use super::{Section, View};
 use crate::marks;
-use crate::summary::{Group, Standing, current};
+use crate::summary::{Group, Standing, current, is_left};
 use crate::words::{sizes, typeset};
 
 pub(super) static SECTION: Section = Section {
@@ -58,7 +58,7 @@ fn text(view: &View<'_>) -> String {
     let mut out = String::new();
     for cell in summary.groups.iter().flat_map(|group| &group.cells) {
         let standing = Standing::of(cell);
-        if !standing.remains() && standing != Standing::Unproven {
+        if !is_open(cell) {
             continue;
         }
         if out.is_empty() {
@@ -66,16 +66,17 @@ fn text(view: &View<'_>) -> String {
         }
         let reason = match (&cell.unfixed_because, standing) {
             (Some(reason), _) => printable(reason),
+            (None, Standing::NotAgain) => printable(&not_again(cell)),
             (None, Standing::Introduced) => "a change made for other cells broke it".to_owned(),
             (None, _) => "no reason was recorded".to_owned(),
         };
         let _ = writeln!(
             out,
-            "  {} {} at {} (ratio {} now): {reason}",
+            "  {} {} at {}{}: {reason}",
             printable(&cell.guideline),
             printable(&cell.function),
             sizes(cell),
-            format::ratio(current(cell).ratio),
+            ratio_now(cell),
         );
     }
     out
@@ -87,20 +88,40 @@ fn markdown(view: &View<'_>) -> String {
         return String::new();
     }
     let cells = summary.groups.iter().flat_map(|group| &group.cells);
-    let open = cells.filter(|cell| Standing::of(cell).remains() || Standing::of(cell) == Standing::Unproven);
+    let open = cells.filter(|cell| is_open(cell));
     marks::list(
         "Not fixed",
         open.map(|cell| {
             format!(
-                "{} {} at {} (ratio {} now): {}",
+                "{} {} at {}{}: {}",
                 quoting::markdown(&cell.guideline),
                 marks::code(&cell.expression),
                 format::bytes(cell.bytes),
-                format::ratio(current(cell).ratio),
-                quoting::markdown(cell.unfixed_because.as_deref().unwrap_or("no reason was recorded")),
+                ratio_now(cell),
+                quoting::markdown(&reason(cell)),
             )
         }),
     )
+}
+
+/// True if a cell was violated, or is, and is not shown to hold.
+fn is_open(cell: &Cell) -> bool {
+    let standing = Standing::of(cell);
+    standing.remains() || standing == Standing::Unproven || is_left(cell)
+}
+
+/// The ratio now in words, where one is known.
+fn ratio_now(cell: &Cell) -> String {
+    match Standing::of(cell) {
+        Standing::NotAgain => String::new(),
+        _ => format!(" (ratio {} now)", format::ratio(current(cell).ratio)),
+    }
+}
+
+/// Says that nothing is known of a cell now.
+fn not_again(cell: &Cell) -> String {
+    let why = cell.not_measured_again.as_deref().unwrap_or_default();
+    format!("not measured again with what is deployed: {why}")
 }
 
 /// The violated cells without a proven fix.
@@ -108,7 +129,7 @@ fn unfixed(groups: &[Group<'_>]) -> Vec<Unfixed> {
     groups
         .iter()
         .flat_map(|group| &group.cells)
-        .filter(|cell| Standing::of(cell).remains() || Standing::of(cell) == Standing::Unproven)
+        .filter(|cell| is_open(cell))
         .map(|cell| {
             let now = current(cell);
             Unfixed {
@@ -116,7 +137,10 @@ fn unfixed(groups: &[Group<'_>]) -> Vec<Unfixed> {
                 expression: typeset(&cell.expression),
                 size: format::bytes(cell.bytes),
                 standing: Standing::of(cell).words(),
-                ratio: format!("{} {}", format::ratio(now.ratio), format::interval(now.ratio_ci)),
+                ratio: match Standing::of(cell) {
+                    Standing::NotAgain => format::NONE.to_owned(),
+                    _ => format!("{} {}", format::ratio(now.ratio), format::interval(now.ratio_ci)),
+                },
                 because: reason(cell),
             }
         })
@@ -136,6 +160,7 @@ struct Unfixed {
 fn reason(cell: &Cell) -> String {
     match (&cell.unfixed_because, &cell.fix, Standing::of(cell)) {
         (Some(reason), _, _) => reason.clone(),
+        (None, _, Standing::NotAgain) => not_again(cell),
         (None, _, Standing::Introduced) => {
             "a change made for other cells broke this one; remove it or give it a size range".to_owned()
         }

@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use askama::Template;
 use comfy_table::Table;
-use kilter_model::report::Contest;
+use kilter_model::report::{Cell, Contest};
 use kilter_render::table::{plain, printable, trimmed};
 use kilter_render::{format, quoting};
 
 use super::cells::Numbers;
 use super::{Section, View};
 use crate::marks;
-use crate::summary::{Group, Standing, Summary, outcome_word};
+use crate::summary::{Group, Standing, Summary, is_left, outcome_word};
 use crate::tables::class;
-use crate::words::{effect, settings, sizes, typeset};
+use crate::words::{effect, settings, sizes, typeset, unmeasured};
 
 pub(super) static SECTION: Section = Section {
     id: "violations",
@@ -37,7 +37,7 @@ pub(super) static SECTION: Section = Section {
 <th scope="row"><span class="mark {{ v.class }}" aria-hidden="true">{{ v.mark }}</span> {{ v.guideline }}<span class="sr">, {{ v.standing }}</span> <span class="expr">{{ v.expression }}</span></th>
 <td class="n">{{ v.size }}</td><td class="n">{{ v.before.left }}</td><td class="n">{{ v.before.right }}</td>
 <td class="n"><b>{{ v.before.ratio }}</b> <span class="ci">{{ v.before.interval }}</span></td><td class="n">{{ v.before.p_adjusted }}<span class="star">{{ v.before.stars }}</span></td>
-{% if tuned %}{% match v.after %}{% when Some with (after) %}<td class="n"><b>{{ after.ratio }}</b> <span class="ci">{{ after.interval }}</span></td><td class="{{ v.class }}">{{ after.verdict }}</td>{% when None %}<td class="n">-</td><td>not measured</td>{% endmatch %}<td class="fix">{% if v.settings.is_empty() %}{{ v.fix }}{% else %}{% for (name, value) in v.settings %}<code>{{ name }}<wbr>{{ value }}</code>{% endfor %}{% endif %}{% if let Some(number) = v.contest %} <a href="#contest-{{ number }}" aria-label="what was tried for {{ v.guideline }} at {{ v.size }}">what was tried</a>{% endif %}</td>{% endif %}
+{% if tuned %}{% match v.after %}{% when Some with (after) %}<td class="n"><b>{{ after.ratio }}</b> <span class="ci">{{ after.interval }}</span></td><td class="{{ v.class }}">{{ after.verdict }}</td>{% when None %}<td class="n">-</td><td>{{ v.unmeasured }}</td>{% endmatch %}<td class="fix">{% if v.settings.is_empty() %}{{ v.fix }}{% else %}{% for (name, value) in v.settings %}<code>{{ name }}<wbr>{{ value }}</code>{% endfor %}{% endif %}{% if let Some(number) = v.contest %} <a href="#contest-{{ number }}" aria-label="what was tried for {{ v.guideline }} at {{ v.size }}">what was tried</a>{% endif %}</td>{% endif %}
 </tr>
 {% endfor %}</tbody></table></div>
 </section>
@@ -59,6 +59,8 @@ struct ViolationView {
     size: String,
     before: Numbers,
     after: Option<Numbers>,
+    /// The words where it was not measured again.
+    unmeasured: &'static str,
     /// The fix in words, when it is not a list of settings.
     fix: &'static str,
     /// The fix, one setting or implementation each.
@@ -93,12 +95,17 @@ fn text(view: &View<'_>) -> String {
     out
 }
 
+/// True if a cell was violated, or is.
+fn is_shown(cell: &Cell, standing: Standing) -> bool {
+    standing.remains() || matches!(standing, Standing::Fixed | Standing::Unproven) || is_left(cell)
+}
+
 fn violations(group: &Group<'_>, contests: &[Contest]) -> Vec<ViolationView> {
     group
         .cells
         .iter()
         .map(|cell| (cell, Standing::of(cell)))
-        .filter(|(_, standing)| standing.remains() || matches!(standing, Standing::Fixed | Standing::Unproven))
+        .filter(|(cell, standing)| is_shown(cell, *standing))
         .map(|(cell, standing)| ViolationView {
             class: class(standing),
             mark: standing.mark(),
@@ -108,6 +115,7 @@ fn violations(group: &Group<'_>, contests: &[Contest]) -> Vec<ViolationView> {
             size: format::bytes(cell.bytes),
             before: Numbers::of(&cell.before),
             after: cell.after.as_ref().map(Numbers::of),
+            unmeasured: unmeasured(cell),
             fix: if standing == Standing::Fixed {
                 "by the other changes"
             } else {
@@ -127,7 +135,7 @@ fn markdown(view: &View<'_>) -> String {
     let cells = summary.groups.iter().flat_map(|group| &group.cells);
     let mut rows = cells
         .map(|cell| (cell, Standing::of(cell)))
-        .filter(|(_, standing)| standing.remains() || matches!(standing, Standing::Fixed | Standing::Unproven))
+        .filter(|(cell, standing)| is_shown(cell, *standing))
         .peekable();
     if rows.peek().is_none() {
         return String::new();
@@ -151,7 +159,7 @@ fn markdown(view: &View<'_>) -> String {
         );
         if tuned {
             let after = cell.after.as_ref().map_or_else(
-                || "not measured".to_owned(),
+                || unmeasured(cell).to_owned(),
                 |after| format!("{}, {}", outcome_word(after.verdict), effect(after)),
             );
             let fix = cell.fix.as_ref().map_or_else(String::new, |fix| marks::code(&fix.id));
@@ -169,7 +177,7 @@ fn table(summary: &Summary<'_>) -> Option<Table> {
         .iter()
         .flat_map(|group| &group.cells)
         .map(|cell| (*cell, Standing::of(cell)))
-        .filter(|(_, standing)| standing.remains() || matches!(standing, Standing::Fixed | Standing::Unproven))
+        .filter(|(cell, standing)| is_shown(cell, *standing))
         .collect();
     // Cells that are still violated come first; the order within is the guidelines'.
     shown.sort_by_key(|(_, standing)| (!standing.remains(), *standing == Standing::Fixed));
@@ -197,7 +205,7 @@ fn table(summary: &Summary<'_>) -> Option<Table> {
         if tuned {
             let (verdict, ratio) = match &cell.after {
                 Some(after) => (outcome_word(after.verdict), effect(after)),
-                None => ("not measured", format::NONE.to_owned()),
+                None => (unmeasured(cell), format::NONE.to_owned()),
             };
             let fix = cell
                 .fix

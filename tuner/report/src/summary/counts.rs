@@ -1,7 +1,9 @@
 //! Cells and targets for overlap, counted.
 
-use kilter_model::report::TargetReport;
+use kilter_model::report::{Cell, TargetReport};
 use kilter_stats::verdict::Outcome;
+
+use super::standing::current;
 
 /// Cells by verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,6 +18,8 @@ pub struct Counts {
     pub unstable: usize,
     /// Cells that the screening alone looked at.
     pub screened: usize,
+    /// Cells that were not measured again although what is deployed may act on them.
+    pub not_again: usize,
 }
 
 impl Counts {
@@ -34,9 +38,19 @@ impl Counts {
         counts
     }
 
+    /// Counts cells as they are now.
+    pub fn now<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Self {
+        let (again, not_again): (Vec<&Cell>, Vec<&Cell>) =
+            cells.into_iter().partition(|cell| cell.not_measured_again.is_none());
+        Self {
+            not_again: not_again.len(),
+            ..Self::of(again.into_iter().map(|cell| current(cell).verdict))
+        }
+    }
+
     /// Number of all cells.
     pub fn total(&self) -> usize {
-        self.holds + self.violated + self.undecided + self.unstable + self.screened
+        self.holds + self.violated + self.undecided + self.unstable + self.screened + self.not_again
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use kilter_model::report::Cell;
 
 use super::counts::Counts;
-use super::standing::{Standing, current};
+use super::standing::{Standing, is_left};
 
 /// The cells of one guideline for one function and number of ranks, by size.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,16 +32,17 @@ impl Group<'_> {
 
     /// Verdicts now.
     pub fn now(&self) -> Counts {
-        Counts::of(self.cells.iter().map(|cell| current(cell).verdict))
+        Counts::now(self.cells.iter().copied())
     }
 
     /// True if a cell is violated, before or after.
     pub fn concerns(&self) -> bool {
         self.cells.iter().any(|cell| {
-            !matches!(
+            let is_calm = matches!(
                 Standing::of(cell),
-                Standing::Holds | Standing::Undecided | Standing::Unstable | Standing::Screened
-            )
+                Standing::Holds | Standing::Undecided | Standing::Unstable | Standing::Screened | Standing::NotAgain
+            );
+            !is_calm || is_left(cell)
         })
     }
 

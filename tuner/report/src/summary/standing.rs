@@ -20,6 +20,8 @@ pub enum Standing {
     Unstable,
     /// Looked at in the screening alone.
     Screened,
+    /// Not measured with what is deployed, which may act on it.
+    NotAgain,
     /// Holds.
     Holds,
 }
@@ -27,6 +29,9 @@ pub enum Standing {
 impl Standing {
     /// Standing of a cell.
     pub fn of(cell: &Cell) -> Self {
+        if cell.not_measured_again.is_some() {
+            return Self::NotAgain;
+        }
         let before = cell.before.verdict;
         let after = cell.after.as_ref().map(|after| after.verdict);
         match (before, after) {
@@ -54,6 +59,7 @@ impl Standing {
             Self::Undecided => "?",
             Self::Unstable => "~",
             Self::Screened => "-",
+            Self::NotAgain => "◌",
             Self::Holds => "·",
         }
     }
@@ -68,6 +74,7 @@ impl Standing {
             Self::Undecided => "undecided",
             Self::Unstable => "unstable",
             Self::Screened => "screened, not confirmed",
+            Self::NotAgain => "not measured again",
             Self::Holds => "holds",
         }
     }
@@ -89,9 +96,31 @@ pub fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The comparison that describes the cell now: after tuning if there is one.
+/// Nothing is known of a cell that was not measured again, neither a verdict nor a number.
+static NOT_KNOWN: Comparison = Comparison {
+    verdict: Outcome::Screened,
+    ratio: f64::NAN,
+    ratio_ci: (f64::NAN, f64::NAN),
+    p: f64::NAN,
+    p_adjusted: f64::NAN,
+    seconds: f64::NAN,
+    right_seconds: f64::NAN,
+    left_medians: Vec::new(),
+    right_medians: Vec::new(),
+};
+
+/// The comparison that describes the cell now: after tuning if there is one, and before it if nothing that is deployed acts on the cell.
 pub fn current(cell: &Cell) -> &Comparison {
-    cell.after.as_ref().unwrap_or(&cell.before)
+    match (&cell.after, &cell.not_measured_again) {
+        (Some(after), _) => after,
+        (None, Some(_)) => &NOT_KNOWN,
+        (None, None) => &cell.before,
+    }
+}
+
+/// True if the cell was violated, and was not measured again although what is deployed may act on it.
+pub fn is_left(cell: &Cell) -> bool {
+    cell.not_measured_again.is_some() && cell.before.verdict == Outcome::Violated
 }
 
 #[cfg(test)]
@@ -122,5 +151,12 @@ mod tests {
         assert_eq!(standing(Undecided, None), Standing::Undecided);
         assert_eq!(standing(Undecided, Some(Holds)), Standing::Holds);
         assert_eq!(standing(Holds, Some(Unstable)), Standing::Unstable);
+        cell.not_measured_again = Some("the budget ended".to_owned());
+        for before in [Violated, Holds] {
+            (cell.before.verdict, cell.after) = (before, None);
+            assert_eq!(Standing::of(&cell), Standing::NotAgain);
+            assert_eq!(current(&cell).verdict, Outcome::Screened, "neither violated nor held");
+            assert_eq!(is_left(&cell), before == Violated);
+        }
     }
 }
