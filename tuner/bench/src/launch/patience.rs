@@ -253,6 +253,9 @@ mod tests {
         let mut long = stand_in::block("c");
         long.repetitions = Repetitions::fixed(3, 3.0);
         job.patience = Patience::new(usual());
+        // A slow call of another block says nothing of this one.
+        job.enters(DEFAULT);
+        job.heeds(0.9);
         job.ledger.ask(long, true, false);
         job.hears(Event::Enter {
             block: "c".to_owned(),
