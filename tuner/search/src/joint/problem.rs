@@ -1,6 +1,6 @@
 //! Calls with their ways, and the bounds between them.
 
-use kilter_algorithms::mockup;
+use kilter_algorithms::{Collective, mockup};
 use kilter_model::change::Cell;
 use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::{Deployment, Selection};
@@ -72,6 +72,8 @@ pub struct Bound {
     pub closes_by: Option<Selection>,
     /// True if launches showed it broken under the assignment that was verified last.
     pub is_violated: bool,
+    /// False if what one rank does by itself on the right side is not among its calls: their times then promise more than can be had.
+    pub is_whole: bool,
 }
 
 /// Calls and the bounds between them.
@@ -139,6 +141,8 @@ impl Problem {
                 cells.extend(right.into_iter().map(|call| (call, cell.right.bytes)));
             }
         }
+        // What one rank does by itself is no call that could be compared.
+        cells.retain(|(collective, _)| *collective != Collective::ReduceLocal);
         cells.sort_unstable();
         cells.dedup();
         cells
@@ -152,7 +156,7 @@ impl Problem {
         self.calls[place].cell.1
     }
 
-    fn sizes(&self, collective: kilter_algorithms::Collective) -> Vec<usize> {
+    fn sizes(&self, collective: Collective) -> Vec<usize> {
         let all = 0..self.calls.len();
         all.filter(|place| self.calls[*place].cell.0 == collective).collect()
     }
@@ -162,9 +166,9 @@ impl Problem {
         let bound = |cell: &kilter_model::plan::PlannedCell| {
             let collective = cell.left.collective()?;
             let calls = plain_calls(&cell.right)?;
-            let right = calls
-                .iter()
-                .map(|call| Some((self.place((*call, cell.right.bytes))?, 1.0)));
+            let of_ranks = calls.iter().filter(|call| **call != Collective::ReduceLocal);
+            let is_whole = of_ranks.clone().count() == calls.len();
+            let right = of_ranks.map(|call| Some((self.place((*call, cell.right.bytes))?, 1.0)));
             Some(Bound {
                 guideline: cell.guideline.clone(),
                 left: self.place((collective, cell.left.bytes))?,
@@ -172,6 +176,7 @@ impl Problem {
                 closes_by: mockup::of_calls(collective, &calls)
                     .map(|row| Selection::Mockup(row.id.to_owned(), Vec::new())),
                 is_violated: false,
+                is_whole,
             })
         };
         patterns.filter_map(bound).collect()
@@ -185,6 +190,7 @@ impl Problem {
             right: vec![(large, 1.0)],
             closes_by: closing("padded", collective, to_bytes).filter(|_| self.bytes(small) > 0),
             is_violated: false,
+            is_whole: true,
         }
     }
 
@@ -196,6 +202,7 @@ impl Problem {
             right: vec![(part, self.bytes(whole).div_ceil(part_bytes) as f64)],
             closes_by: closing("split", collective, part_bytes),
             is_violated: false,
+            is_whole: true,
         }
     }
 
@@ -217,7 +224,7 @@ impl Problem {
     /// Seconds of the tightest right side of a call; `None` without a bound.
     #[must_use]
     pub fn tightest(&self, assignment: &Assignment, left: usize) -> Option<f64> {
-        let own = self.bounds.iter().filter(|bound| bound.left == left);
+        let own = self.bounds.iter().filter(|bound| bound.left == left && bound.is_whole);
         own.map(|bound| self.right_seconds(assignment, bound))
             .min_by(f64::total_cmp)
     }
@@ -228,7 +235,8 @@ impl Problem {
         if self.is_verified(assignment, bound) {
             return bound.is_violated;
         }
-        self.seconds(assignment, bound.left) > (1.0 + floor) * self.right_seconds(assignment, bound)
+        bound.is_whole
+            && self.seconds(assignment, bound.left) > (1.0 + floor) * self.right_seconds(assignment, bound)
     }
 
     /// True if a bound's calls have the ways that the last verification had in force.
@@ -240,9 +248,9 @@ impl Problem {
 }
 
 /// The row that pads or splits calls of a collective with this value of its parameter; `None` where there is none.
-fn closing(word: &str, collective: kilter_algorithms::Collective, bytes: u64) -> Option<Selection> {
+fn closing(word: &str, collective: Collective, bytes: u64) -> Option<Selection> {
     let id = format!("{collective}.{word}");
-    let is_known = false;
+    let is_known = kilter_algorithms::closing::find(&id).is_some();
     is_known.then(|| Selection::Mockup(id, vec![bytes]))
 }
 
@@ -251,6 +259,6 @@ fn cell_of(subject: &Subject) -> Option<Cell> {
 }
 
 /// The collectives of a side that is plain calls on the whole volume.
-fn plain_calls(side: &Subject) -> Option<Vec<kilter_algorithms::Collective>> {
+fn plain_calls(side: &Subject) -> Option<Vec<Collective>> {
     side.text.parse::<Side>().ok()?.plain_calls()
 }

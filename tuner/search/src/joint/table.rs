@@ -6,11 +6,10 @@ use kilter_model::change::Cell;
 use kilter_model::deployment::Selection;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_stats::sample::Sample;
-use kilter_stats::verdict::{self, Rule, improves, is_beyond};
+use kilter_stats::verdict::{Rule, improves, is_beyond};
 
 use super::problem::{Call, Way};
 use crate::arrivals::slower;
-use crate::choose::Measured;
 use crate::in_job_search::Held;
 
 /// The ways of one call that launches compared with each other.
@@ -63,25 +62,13 @@ impl Table {
         self.columns.get(&cell)?.last()
     }
 
-    /// The calls with their ways. A call whose latest column has no way left that may be deployed is read from the column before.
+    /// The calls with their ways.
     #[must_use]
     pub fn calls(&self, reading: &Reading<'_>) -> Vec<Call> {
         let call = |(cell, columns): (&Cell, &Vec<Column>)| {
-            let scale = default_of(columns.first()?)?.median();
-            let slower: BTreeMap<Selection, NotDeployed> = columns
-                .iter()
-                .flat_map(|column| slower(&column.apart, reading.rule))
-                .collect();
-            let mut ways = Vec::new();
-            for column in columns.iter().rev() {
-                ways = self::ways(*cell, column, (scale, &slower), reading)?;
-                if ways.iter().skip(1).any(Way::is_admitted) {
-                    break;
-                }
-            }
             Some(Call {
                 cell: *cell,
-                ways,
+                ways: ways(*cell, columns, reading)?,
                 is_decided: (reading.is_decided)(*cell),
             })
         };
@@ -89,60 +76,87 @@ impl Table {
     }
 }
 
-fn default_of(column: &Column) -> Option<&Sample> {
-    let default = column.candidates.iter().find(|one| one.selection.is_none());
-    default.map(|one| &one.medians)
+fn of<'c>(column: &'c Column, selection: Option<&Selection>) -> Option<&'c Sample> {
+    let mut candidates = column.candidates.iter();
+    candidates
+        .find(|one| one.selection.as_ref() == selection)
+        .map(|one| &one.medians)
 }
 
-/// The ways of a column, the default first. Times are ratios to the default of their launches, times `scale`, the default's seconds in the launches
-/// that timed all calls: a machine has modes, and seconds of different launches differ by them. `slower` are those that are slower than the default when
-/// ranks arrive apart.
-fn ways(
-    cell: Cell,
-    column: &Column,
-    (scale, slower): (f64, &BTreeMap<Selection, NotDeployed>),
-    reading: &Reading<'_>,
-) -> Option<Vec<Way>> {
-    let default = default_of(column)?;
-    let way = |one: &Measured| {
-        let selection = one.selection.as_ref();
-        let objection = selection.and_then(|own| {
-            let apart = slower.get(own).cloned();
-            (reading.objection)(cell, own).or(apart)
-        });
-        Way {
-            seconds: scale * ratio(&one.medians, default),
-            gains: selection.is_some() && gains(default, &one.medians, reading.rule),
-            as_good: false,
-            on_all_sizes: selection.is_some_and(|own| (reading.on_all_sizes)(cell, own)),
-            selection: one.selection.clone(),
-            objection,
+/// Times of a way and of the default in the same launches, over all columns. A way that fell behind has the first launches of its column alone.
+#[derive(Debug, Default)]
+struct Pairs {
+    own: Vec<f64>,
+    default: Vec<f64>,
+}
+
+impl Pairs {
+    fn new(columns: &[Column], selection: &Selection) -> Pairs {
+        let mut pairs = Pairs::default();
+        let both = |column: &'_ Column| Some((of(column, Some(selection))?.clone(), of(column, None)?.clone()));
+        for (own, default) in columns.iter().filter_map(both) {
+            let launches = own.len().min(default.len());
+            pairs.own.extend(&own.values()[..launches]);
+            pairs.default.extend(&default.values()[..launches]);
         }
-    };
-    let (defaults, others): (Vec<&Measured>, Vec<&Measured>) =
-        column.candidates.iter().partition(|one| one.selection.is_none());
-    let measured: Vec<&Measured> = defaults.into_iter().chain(others).collect();
-    let mut ways: Vec<Way> = measured.iter().map(|one| way(one)).collect();
+        pairs
+    }
+
+    /// Median of the ratios within launches.
+    fn ratio(&self) -> Option<f64> {
+        let ratios = self.own.iter().zip(&self.default).map(|(own, default)| own / default);
+        Some(Sample::new(ratios.collect()).ok()?.median())
+    }
+
+    fn gain(&self, rule: &Rule) -> bool {
+        let both = Sample::new(self.default.clone())
+            .ok()
+            .zip(Sample::new(self.own.clone()).ok());
+        both.is_some_and(|(default, own)| gains(&default, &own, rule))
+    }
+}
+
+/// The ways of a call, the default first. Times are ratios to the default of their launches, times the default's seconds in the launches that timed all
+/// calls: a machine has modes, and seconds of different launches differ by them.
+fn ways(cell: Cell, columns: &[Column], reading: &Reading<'_>) -> Option<Vec<Way>> {
+    let default_seconds = of(columns.first()?, None)?.median();
+    let slower: BTreeMap<Selection, NotDeployed> = columns
+        .iter()
+        .flat_map(|column| slower(&column.apart, reading.rule))
+        .collect();
+    let mut ways = vec![Way {
+        selection: None,
+        seconds: default_seconds,
+        gains: false,
+        as_good: false,
+        on_all_sizes: false,
+        objection: None,
+    }];
+    let candidates = columns.iter().flat_map(|column| &column.candidates);
+    for selection in candidates.filter_map(|one| one.selection.as_ref()) {
+        if ways.iter().any(|way| way.selection.as_ref() == Some(selection)) {
+            continue;
+        }
+        let pairs = Pairs::new(columns, selection);
+        let Some(ratio) = pairs.ratio() else { continue };
+        ways.push(Way {
+            selection: Some(selection.clone()),
+            seconds: default_seconds * ratio,
+            gains: pairs.gain(reading.rule),
+            as_good: false,
+            on_all_sizes: (reading.on_all_sizes)(cell, selection),
+            objection: (reading.objection)(cell, selection).or_else(|| slower.get(selection).cloned()),
+        });
+    }
+    // As good is what is within the floor. "Not significantly slower" would be said of all where launches are few, and the simplest of them may be one
+    // that a guideline's right side beats.
     let of_size = |way: &Way| way.is_admitted() && !way.on_all_sizes;
-    let compared: Vec<usize> = (0..ways.len()).filter(|place| of_size(&ways[*place])).collect();
-    let samples: Vec<Sample> = compared.iter().map(|place| measured[*place].medians.clone()).collect();
-    for (place, as_good) in compared
-        .into_iter()
-        .zip(verdict::equivalent_to_best(&samples, reading.rule))
-    {
-        ways[place].as_good = as_good;
+    let best = ways.iter().filter(|way| of_size(way)).map(|way| way.seconds);
+    let best = best.fold(f64::INFINITY, f64::min);
+    for way in &mut ways {
+        way.as_good = of_size(way) && !reading.rule.is_relevant(way.seconds, best);
     }
     Some(ways)
-}
-
-/// Time over the default's, launch by launch where both have the same launches.
-fn ratio(medians: &Sample, default: &Sample) -> f64 {
-    if medians.len() != default.len() {
-        return medians.median() / default.median();
-    }
-    let pairs = medians.values().iter().zip(default.values());
-    let ratios: Vec<f64> = pairs.map(|(own, default)| own / default).collect();
-    Sample::new(ratios).map_or(1.0, |ratios| ratios.median())
 }
 
 /// True if the launches show that a candidate is faster than the default.
@@ -163,18 +177,59 @@ fn gains(default: &Sample, candidate: &Sample, rule: &Rule) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use kilter_algorithms::Collective;
+
     use super::*;
+    use crate::choose::Measured;
+    use crate::target::Target;
 
     fn sample(values: &[f64]) -> Sample {
         Sample::new(values.to_vec()).unwrap()
     }
 
+    fn column(launches: &[(&str, &[f64])]) -> Column {
+        let measured = launches.iter().map(|(id, medians)| Measured {
+            selection: (!id.is_empty()).then(|| Selection::Algorithm((*id).to_owned(), Vec::new())),
+            medians: sample(medians),
+        });
+        Column {
+            target: Target::unbounded(Collective::Reduce, 8),
+            candidates: measured.collect(),
+            bounds: Vec::new(),
+            apart: Vec::new(),
+        }
+    }
+
+    fn read(columns: &[Column]) -> Vec<Way> {
+        let rule = Rule::default();
+        let reading = Reading {
+            rule: &rule,
+            objection: &|_, _| None,
+            on_all_sizes: &|_, _| false,
+            is_decided: &|_| true,
+        };
+        ways((Collective::Reduce, 8), columns, &reading).unwrap()
+    }
+
     #[test]
-    fn a_ratio_is_taken_launch_by_launch() {
+    fn a_ratio_is_taken_launch_by_launch_and_one_that_fell_behind_has_the_first_ones() {
         // Launches differ by three, the ratio within them does not.
-        let (own, default) = (sample(&[1.0, 3.0, 9.0]), sample(&[2.0, 6.0, 18.0]));
-        assert!((ratio(&own, &default) - 0.5).abs() < 1e-12);
-        assert!((ratio(&sample(&[3.0]), &default) - 0.5).abs() < 1e-12, "by medians");
+        let found = read(&[column(&[
+            ("", &[2.0, 6.0, 18.0]),
+            ("a", &[1.0, 3.0, 9.0]),
+            ("b", &[1.5, 4.5]),
+        ])]);
+        let seconds: Vec<f64> = found.iter().map(|way| way.seconds).collect();
+        assert_eq!(seconds, [6.0, 3.0, 4.5]);
+        let as_good: Vec<bool> = found.iter().map(|way| way.as_good).collect();
+        assert_eq!(as_good, [false, true, false]);
+    }
+
+    #[test]
+    fn columns_show_together_what_none_of_them_shows_alone() {
+        let one = || column(&[("", &[10.0; 5]), ("a", &[8.0, 8.1, 7.9, 8.2, 10.1])]);
+        assert!(!read(&[one()])[1].gains);
+        assert!(read(&[one(), one()])[1].gains);
     }
 
     #[test]

@@ -56,6 +56,7 @@ fn bound(left: usize, right: &[(usize, f64)]) -> Bound {
         right: right.to_vec(),
         closes_by: row("closes"),
         is_violated: false,
+        is_whole: true,
     }
 }
 
