@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use kilter_algorithms::closing::{self, CLOSING, Way};
 use kilter_algorithms::{Collective, mockup, registry};
 use kilter_profile::Rule;
 
@@ -22,7 +23,9 @@ fn implementations(collective: Collective) -> Vec<&'static str> {
         .filter(|row| row.unmet(RANKS, true, true).is_none())
         .map(|row| row.id);
     let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
-    algorithms.chain(mockups.map(|row| row.id)).collect()
+    let closing = CLOSING.iter().filter(|row| row.collective == collective);
+    let composed = mockups.map(|row| row.id).chain(closing.map(|row| row.id));
+    algorithms.chain(composed).collect()
 }
 
 /// True if two ranks with equal blocks can call it in place.
@@ -59,7 +62,15 @@ fn everything() -> (Vec<Rule>, Vec<String>, BTreeMap<String, u64>) {
                 rules.push(rule(name, RANKS, 0..=u64::MAX, id));
             } else {
                 let bytes = bytes(collective, count, 4);
-                rules.push(rule(name, RANKS, bytes..=bytes, id));
+                let mut rule = rule(name, RANKS, bytes..=bytes, id);
+                if closing::find(id).is_some_and(|row| row.way == Way::Split) {
+                    // A part is as long as the calls of the first implementation.
+                    rule.parameters.insert(
+                        Way::Split.parameter().name.to_owned(),
+                        self::bytes(collective, COUNT, 4),
+                    );
+                }
+                rules.push(rule);
             }
             for kind in &kinds {
                 // Elements of eight bytes.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use kilter_algorithms::closing::CLOSING;
 use kilter_algorithms::{Collective, Need, mockup, registry};
 use kilter_profile::Rule;
 
@@ -18,8 +19,10 @@ const RANKS: std::ops::RangeInclusive<usize> = 1..=5;
 fn candidates(collective: Collective) -> Vec<String> {
     let algorithms = registry::by_collective(collective).map(|row| row.id.to_owned());
     let mockups = mockup::MOCKUPS.iter().filter(|row| row.collective == collective);
+    let closing = CLOSING.iter().filter(|row| row.collective == collective);
     algorithms
         .chain(mockups.map(|row| row.id.to_owned()))
+        .chain(closing.map(|row| row.id.to_owned()))
         .chain([format!("{collective}.library")])
         .collect()
 }

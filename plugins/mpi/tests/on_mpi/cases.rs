@@ -2,13 +2,14 @@
 
 use std::ffi::c_int;
 
+use kilter_algorithms::closing::{CLOSING, Way};
 use kilter_algorithms::mockup::{MOCKUPS, Mockup};
 use kilter_algorithms::reference::{Call, Division};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Nodes, registry};
 use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{
     Arena, CallArguments, LanesError, Library, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info,
-    library_call, packing,
+    library_call, packing, padded, split,
 };
 
 use crate::model::{self, Kind};
@@ -33,6 +34,7 @@ pub(crate) fn all(comm: MPI_Comm) {
         library_calls(&job, kind);
         mockups(&job, kind, MOCKUPS.iter());
         unequal_blocks(&job, kind);
+        at_another_volume(&job, kind);
         algorithms(&job, kind);
     }
     refused(&job);
@@ -235,6 +237,48 @@ fn unequal_blocks(job: &Job, kind: &Kind) {
         &[Collective::ReduceScatterBlock, Collective::Allgather],
     );
     assert!(!equal_only.expect("fits").takes_counts());
+}
+
+fn at_another_volume(job: &Job, kind: &Kind) {
+    let bytes = kind.elements.bytes;
+    for row in CLOSING {
+        for count in counts(job.p_ranks) {
+            let elements = elements_for(row.collective, job.p_ranks, count);
+            let value = match row.way {
+                Way::Split => elements * bytes / 3 + 1,
+                Way::Padded => (elements + 70 * job.p_ranks) * bytes,
+            } as u64;
+            let Some(inside) = row.inside((job.p_ranks, elements, bytes), value) else {
+                continue;
+            };
+            let mut arena = Arena::new();
+            for root in roots(row.collective, job.p_ranks) {
+                let reference = equal(row.collective, job, root, elements);
+                let mut allocations = Vec::new();
+                for _ in 0..2 {
+                    compare(job, row.id, kind, (&reference, elements), |arguments| {
+                        let of = (row.collective, inside);
+                        // SAFETY: buffers are as long as the reference says; all ranks run the same cases.
+                        let done = unsafe {
+                            match row.way {
+                                Way::Split => split(&mut Library, of, job.comm, arguments, &mut arena),
+                                Way::Padded => padded(&mut Library, of, job.comm, arguments, &mut arena),
+                            }
+                        };
+                        done.expect("calls of the library");
+                    });
+                    allocations.push(arena.allocations());
+                }
+                assert_eq!(allocations[0], allocations[1], "{}: scratch allocated again", row.id);
+            }
+            let (kept, bound) = (arena.bytes(), row.scratch(job.p_ranks, elements * bytes, value));
+            assert!(
+                kept <= bound as u64,
+                "{}: {kept} B are kept for {elements} elements of {bytes} B and {value}, its row says {bound} B",
+                row.id
+            );
+        }
+    }
 }
 
 fn algorithms(job: &Job, kind: &Kind) {

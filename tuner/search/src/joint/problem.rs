@@ -235,8 +235,7 @@ impl Problem {
         if self.is_verified(assignment, bound) {
             return bound.is_violated;
         }
-        bound.is_whole
-            && self.seconds(assignment, bound.left) > (1.0 + floor) * self.right_seconds(assignment, bound)
+        bound.is_whole && self.seconds(assignment, bound.left) > (1.0 + floor) * self.right_seconds(assignment, bound)
     }
 
     /// True if a bound's calls have the ways that the last verification had in force.
