@@ -199,6 +199,9 @@ impl Selection {
 /// Names the values of an algorithm's parameters.
 #[must_use]
 pub fn algorithm_parameters(id: &str, values: &[u64]) -> Vec<(String, String)> {
+    if let (Some(row), Some(value)) = (kilter_algorithms::closing::find(id), values.first()) {
+        return vec![(row.way.parameter().name.to_owned(), value.to_string())];
+    }
     kilter_algorithms::registry::find(id)
         .map(|algorithm| {
             algorithm
