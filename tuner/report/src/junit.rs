@@ -90,7 +90,7 @@ fn write_test(out: &mut String, suite: &str, (name, result): &Test) {
 
 fn of_cell(cell: &Cell) -> Test {
     let now = current(cell);
-    let said = format!(
+    let numbers = format!(
         "{}: ratio {} {}, p {} adjusted; {} against {}",
         Standing::of(cell).words(),
         format::ratio(now.ratio),
@@ -99,6 +99,10 @@ fn of_cell(cell: &Cell) -> Test {
         format::seconds(now.seconds),
         format::seconds(now.right_seconds)
     );
+    let said = match Standing::of(cell) {
+        standing @ Standing::NotAgain => standing.words().to_owned(),
+        _ => numbers,
+    };
     let because = |reason: &Option<String>| match reason {
         Some(reason) => format!("{said}; {reason}"),
         None => said.clone(),
@@ -188,6 +192,34 @@ mod tests {
         assert!(of("OV_D").contains("<skipped "));
         assert!(of("1 B : 2 B, 2 ranks").contains("<failure message=\"violated: ratio 2.61 [2.54, 2.69]"));
         check_tags(xml.split_once("?>").unwrap().1);
+    }
+
+    #[test]
+    fn what_was_not_measured_again_has_failed_where_it_was_violated() {
+        let mut report = fixture::tuned();
+        let is_fixed = |cell: &&mut Cell| Standing::of(cell) == Standing::Fixed;
+        let fixed = report.cells.iter_mut().find(is_fixed).unwrap();
+        (fixed.after, fixed.not_measured_again) = (None, Some("the budget ended".to_owned()));
+        let held = report
+            .cells
+            .iter_mut()
+            .find(|cell| Standing::of(cell) == Standing::Holds)
+            .unwrap();
+        (held.after, held.not_measured_again) = (None, Some("the budget ended".to_owned()));
+        let xml = to_string(&report);
+        let ends = |how: &str| {
+            let lines = xml
+                .lines()
+                .filter(|line| line.contains(how) && line.contains("; the budget ended"));
+            lines.count()
+        };
+        assert_eq!(
+            (
+                ends("<failure message=\"not measured again"),
+                ends("<skipped message=\"not measured again")
+            ),
+            (1, 1)
+        );
     }
 
     #[test]

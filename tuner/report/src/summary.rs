@@ -23,7 +23,7 @@ pub use standing::{Standing, current, is_left, outcome_word};
 pub struct Summary<'a> {
     /// Verdicts on the untouched library.
     pub before: Counts,
-    /// Verdicts now, cells that were not measured again with their old verdict; absent if no cell was measured again.
+    /// Verdicts now, cells on which nothing that is deployed acts with their old verdict; absent if nothing is deployed.
     pub after: Option<Counts>,
     /// Cells that are violated now.
     pub remaining: usize,

@@ -112,7 +112,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// True if any cell was measured again with what is deployed.
+    /// True if any cell was measured again with what is deployed, or should have been.
     fn tuned(&self) -> bool {
         self.summary.after.is_some()
     }
