@@ -14,7 +14,7 @@ use kilter_render::format;
 use kilter_search::context::Jobs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::savings;
-use kilter_search::verification::{JudgedCell, Verification};
+use kilter_search::verification::{JudgedCell, Verification, in_one_mode};
 use kilter_stats::verdict::{Comparison, Outcome};
 use kilter_tune::Tuned;
 
@@ -108,7 +108,14 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         let rule = jobs.site.rule(after.noise_seconds);
         let touched = |subject: &Subject| tuned.deployment.touches(subject, &jobs.site.library);
         report.savings = savings::of(&plan.calls, (&before, &after.medians), &touched, &rule);
-        report.gains = gains::of((&tuned.untouched, &after.medians), &touched, &rule);
+        let unchanged = |subject: &Subject| tuned.deployment.leaves(subject);
+        let (untouched, deployed, in_other_modes) = in_one_mode((&tuned.untouched, &after.medians), &unchanged);
+        if in_other_modes > 0 {
+            jobs.progress.note(&format!(
+                "{in_other_modes} launches of the proof were in a rarer mode of the machine; gains are those of the others"
+            ));
+        }
+        report.gains = gains::of((&untouched, &deployed), &touched, &rule);
         report.gain = Gain::of(&report.gains);
     }
     if let Some(emitted) = &tuned.emitted {

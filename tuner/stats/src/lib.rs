@@ -16,6 +16,7 @@ pub mod holm;
 pub mod kendall;
 pub mod kolmogorov_smirnov;
 pub mod median_interval;
+pub mod modes;
 pub mod nan;
 pub mod pairs;
 mod rank_distribution;

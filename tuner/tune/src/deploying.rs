@@ -121,7 +121,12 @@ fn emit_and_prove(
     };
     let (mut after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, reached)?;
     after.leave_open(&tuned.before);
-    let mut spoilt = spoilt(parts.jobs, (label, &setup), (&after, &untouched), &touched)?;
+    let mut spoilt = spoilt(
+        parts.jobs,
+        (label, &setup),
+        (&after, &untouched),
+        (&touched, &|subject| deployed.leaves(subject)),
+    )?;
     let mut arrivals = Vec::new();
     if spoilt.is_empty() {
         let cells = parts.plan.cells.iter();

@@ -6,7 +6,7 @@ use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_search::DAMAGE_FLOOR;
 use kilter_search::context::{Jobs, Site};
-use kilter_search::verification::{Medians, Verification, measure_in_turn};
+use kilter_search::verification::{Medians, Verification, in_one_mode, measure_in_turn};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Outcome, Pair, Rule};
 
@@ -29,7 +29,8 @@ impl Beside {
     }
 }
 
-/// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much. `proven` are the medians of the
+/// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much; those that are `unchanged` tell the
+/// machine's mode in each launch. `proven` are the medians of the
 /// proof of `setup` and those of the untouched library in the same minutes.
 ///
 /// A machine may have been in another state for a while, in which one call of many takes longer. So what seems slower is measured
@@ -41,10 +42,11 @@ pub(crate) fn spoilt(
     jobs: &Jobs<'_>,
     (label, setup): (&str, &Setup),
     (after, untouched): (&Verification, &Medians),
-    touched: &dyn Fn(&Subject) -> bool,
+    (touched, unchanged): (&dyn Fn(&Subject) -> bool, &dyn Fn(&Subject) -> bool),
 ) -> anyhow::Result<Vec<(Subject, String)>> {
     let noise_seconds = after.noise_seconds;
-    let mut seen = beside(&jobs.site, (&after.medians, untouched), touched, noise_seconds)?;
+    let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
+    let mut seen = beside(&jobs.site, (&own, &reference), touched, noise_seconds)?;
     seen.retain(|one| one.is_slower);
     let notes = |all: Vec<Beside>| all.into_iter().map(Beside::note).collect();
     if seen.is_empty() || jobs.site.options.is_exact() {

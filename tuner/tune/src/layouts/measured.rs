@@ -70,7 +70,12 @@ pub(super) fn measure(
             .budget
             .last_phase(PHASE, allotted, || -> anyhow::Result<Measured> {
                 let (mut after, untouched) = verification::prove(jobs, plan, &context.facts, label, &setup, reached)?;
-                let mut spoilt = spoilt(jobs, (label, &setup), (&after, &untouched), &touched)?;
+                let mut spoilt = spoilt(
+                    jobs,
+                    (label, &setup),
+                    (&after, &untouched),
+                    (&touched, &|subject| each.iter().all(|one| one.leaves(subject))),
+                )?;
                 let is_own = *deployed == tuned.deployment;
                 let mut arrivals = if is_own { tuned.arrivals.clone() } else { Vec::new() };
                 if spoilt.is_empty() && !is_own {
