@@ -233,12 +233,7 @@ impl Deployment {
     /// True if nothing that is deployed changes the time of a plain call: it has no selection, and no setting acts on whole launches.
     #[must_use]
     pub fn leaves(&self, subject: &Subject) -> bool {
-        let is_its = |collective: Collective| {
-            self.selections
-                .keys()
-                .any(|(other, bytes)| (*other, *bytes) == (collective, subject.bytes))
-        };
-        self.assignments.is_empty() && subject.collective().is_some_and(|collective| !is_its(collective))
+        self.assignments.is_empty() && subject.collective().is_some() && !self.chooses_for(subject)
     }
 
     /// A single setting of the launch.

@@ -169,8 +169,17 @@ fn launch_wide(
     }
     let barred = ledger.barred_settings();
     let nothing_is_found = ledger.in_force().is_empty();
-    let found = parts.jobs.budget.with_loan(nothing_is_found, || {
-        settings::search(parts, label, launch.clone(), &targets, &barred)
+    let budget = &parts.jobs.budget;
+    // Where each guideline has its fix, settings are worth a part of the seconds that brought these.
+    let share = if open.is_empty() {
+        (SETTINGS_SHARE * budget.spent_seconds() / budget.search_seconds().max(1.0)).min(1.0)
+    } else {
+        1.0
+    };
+    let found = budget.with_loan(nothing_is_found, || {
+        budget.with_share(share, || {
+            settings::search(parts, label, launch.clone(), &targets, &barred)
+        })
     })?;
     confirm(ledger, &found.proposals);
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
@@ -260,3 +269,6 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
         ledger.give_up(cell.clone(), reason);
     }
 }
+
+/// Share of the seconds so far that settings of whole launches may spend where nothing is open.
+const SETTINGS_SHARE: f64 = 0.25;

@@ -4,8 +4,9 @@
 //! which a target changes is halved until the one that acts is alone. A group that fails is halved as well. Dorfman 1943
 //! (doi:10.1214/aoms/1177731363).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
+use kilter_model::deployment::Assignment;
 use kilter_model::plan::Subject;
 use kilter_stats::sample::Sample;
 
@@ -29,6 +30,25 @@ const SLOWER: f64 = 1.5;
 const MODE: f64 = 2.6;
 
 impl Search<'_, '_> {
+    /// True if a group of so many is to be halved: it fails, it makes a target faster in each of two launches, since one launch is chance, or it may hide
+    /// what one of its settings does.
+    fn is_open(&mut self, all: &[Assignment], present: &Times, members: usize) -> anyhow::Result<bool> {
+        let is_exact = self.trials.parts.jobs.site.options.is_exact();
+        let Ok(times) = self.trials.measure(all)? else {
+            return Ok(true);
+        };
+        let first = changes(self.trials.targets, &times, present, is_exact);
+        if first.faster.is_empty() || is_exact {
+            return Ok(!first.faster.is_empty() || first.hides && members > FEW);
+        }
+        let Ok(times) = self.trials.measure(all)? else {
+            return Ok(true);
+        };
+        let second = changes(self.trials.targets, &times, present, is_exact);
+        let is_shown = !first.faster.is_disjoint(&second.faster);
+        Ok(is_shown || first.hides && second.hides && members > FEW)
+    }
+
     /// Groups of candidates that a launch can have together, in their order; what a contest that was asked for always measures is alone.
     pub(super) fn packed(&self, candidates: Vec<LaunchCandidate>) -> VecDeque<Vec<LaunchCandidate>> {
         let library = &self.trials.parts.jobs.site.library;
@@ -84,18 +104,7 @@ impl Search<'_, '_> {
                 continue;
             }
             let all = each_once(group.iter().flat_map(|one| one.assignments.iter().cloned()));
-            let is_exact = jobs.site.options.is_exact();
-            let mut is_open = true;
-            // One launch is chance: where a target seems to change, another launch has to show it, too.
-            for _ in 0..if is_exact { 1 } else { 2 } {
-                is_open &= match self.trials.measure(&all)? {
-                    Ok(times) => changes(self.trials.targets, &times, present, is_exact),
-                    Err(_) => true,
-                };
-                if !is_open {
-                    break;
-                }
-            }
+            let is_open = self.is_open(&all, present, group.len())?;
             if is_open {
                 let others = group.split_off(group.len().div_ceil(2));
                 waiting.push_front(others);
@@ -106,9 +115,20 @@ impl Search<'_, '_> {
     }
 }
 
-/// True if a target's call takes less time than its best way at present, or so much more that it hides what another setting does. A change of all calls alike that a
-/// mode of the machine explains is none.
-fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -> bool {
+/// A group of so many that slows a target is not halved for that alone: what it hides would have to be as large.
+const FEW: usize = 4;
+
+/// Changes of targets in one launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Changes {
+    /// Places of the targets whose calls take less time than their best ways at present.
+    faster: BTreeSet<usize>,
+    /// True if a call takes so much longer that it may hide what another setting does.
+    hides: bool,
+}
+
+/// What a launch changes. A change of all calls alike that a mode of the machine explains is none.
+fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -> Changes {
     let log_ratio = |subject: &Subject| Some((times.get(subject)? / present.get(subject)?).ln());
     let all = times.keys().filter(|subject| is_library(subject)).filter_map(log_ratio);
     let shift = Sample::new(all.collect()).map_or(0.0, |all| all.median());
@@ -118,10 +138,15 @@ fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -
         shift
     };
     let faster = if is_exact { 1.01 } else { FASTER };
-    let mut ratios = targets
-        .iter()
-        .filter_map(|target| Some((log_ratio(&target.left)? - shift, target.best_ratio.ln())));
-    ratios.any(|(ratio, best)| ratio < best - f64::ln(faster) || ratio > SLOWER.ln())
+    let mut found = Changes::default();
+    for (place, target) in targets.iter().enumerate() {
+        let Some(ratio) = log_ratio(&target.left) else { continue };
+        if ratio - shift < target.best_ratio.ln() - f64::ln(faster) {
+            found.faster.insert(place);
+        }
+        found.hides |= ratio - shift > SLOWER.ln();
+    }
+    found
 }
 
 #[cfg(test)]
@@ -139,21 +164,25 @@ mod tests {
     #[test]
     fn a_mode_of_the_machine_is_no_effect_and_one_call_that_changes_is() {
         let targets = [Target::unbounded(Collective::Reduce, 8)];
-        let acts = |now: &[f64], is_exact| changes(&targets, &times(now), &times(&[1.0, 2.0, 3.0]), is_exact);
+        let of = |now: &[f64], is_exact| changes(&targets, &times(now), &times(&[1.0, 2.0, 3.0]), is_exact);
+        let acts = |now: &[f64], is_exact| !of(now, is_exact).faster.is_empty();
         assert!(!acts(&[1.0, 2.0, 3.0], false));
         assert!(!acts(&[2.0, 4.0, 6.0], false), "all in the slow mode");
         assert!(!acts(&[0.5, 1.0, 1.5], false), "all in the fast mode");
         assert!(acts(&[1.0, 2.0, 2.0], false));
         assert!(acts(&[2.0, 4.0, 4.0], false), "less slow than all others");
         assert!(acts(&[0.1, 0.2, 0.3], false), "no mode does that");
-        assert!(acts(&[1.0, 2.0, 9.0], false), "it may hide another");
-        assert!(!acts(&[9.0, 2.0, 3.0], false), "no target");
+        assert!(of(&[1.0, 2.0, 9.0], false).hides, "it may hide another");
+        assert_eq!(of(&[9.0, 2.0, 3.0], false), Changes::default(), "no target");
         assert!(acts(&[1.0, 2.0, 2.9], true) && !acts(&[1.0, 2.0, 2.9], false));
         let beside_a_row = [Target {
             best_ratio: 0.5,
             ..Target::unbounded(Collective::Reduce, 8)
         }];
-        let acts = |now: &[f64]| changes(&beside_a_row, &times(now), &times(&[1.0, 2.0, 3.0]), false);
+        let acts = |now: &[f64]| {
+            let found = changes(&beside_a_row, &times(now), &times(&[1.0, 2.0, 3.0]), false);
+            !found.faster.is_empty()
+        };
         assert!(
             !acts(&[1.0, 2.0, 1.5]) && acts(&[1.0, 2.0, 1.2]),
             "as fast as the row, and faster"
