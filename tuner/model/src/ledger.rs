@@ -7,7 +7,7 @@
 //! * [`Ledger::deployment`] is what files and launches read: the settings of all standing changes, the latest for each name, and their
 //!   selections. So a setting is deployed as long as one standing change has it, and an older value comes back with the end of a newer one.
 //! * A change falls as a whole: `halves`.
-//! * Settings that nothing needs beside the selections are not deployed: `necessity`.
+//! * A setting of whole launches whose targets others fix is not deployed: `necessity`.
 //! * What was taken back is not proposed again, as far as that went: `bars`.
 //! * The report credits a cell's fix to the changes that were confirmed for it, and says why others are not deployed: `account`.
 
@@ -32,7 +32,7 @@ pub struct Proposal {
     /// The whole change.
     pub change: Change,
     /// Names of the targets (`reduce 4096`) that it fixes by itself, and that were not fixed before. None for a change that was chosen for
-    /// overlap, and for a selection that is a partial fix: its cell gets faster and misses its bounds still.
+    /// overlap, and for a selection whose call gets faster, and breaks nothing or misses its bounds still.
     pub fixes: BTreeSet<String>,
 }
 
@@ -168,7 +168,7 @@ impl Ledger {
         self.decisions.iter().filter(|decision| decision.stands())
     }
 
-    /// The cells whose selection is a partial fix.
+    /// The cells whose selection fixes no target: their calls get faster, and break nothing or miss their bounds still.
     pub fn partial_fixes(&self) -> impl Iterator<Item = Cell> {
         let without_fix = self.standing().filter(|decision| decision.fixes.is_empty());
         without_fix.filter_map(|decision| decision.change.cell())

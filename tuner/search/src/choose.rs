@@ -1,5 +1,5 @@
-//! Choice of the candidate to deploy: the simplest among those that fix the cell and are as fast as the fastest of them. Where none fixes it, a
-//! [partial fix](partial) may take their place. Pure.
+//! Choice for one call behind a gate or another component: the simplest among the candidates that fix the cell and are as fast as the fastest of
+//! them. Where none fixes it, a [partial fix](partial) may take their place. All calls together are decided by [`mod@crate::joint`]. Pure.
 
 use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Selection};

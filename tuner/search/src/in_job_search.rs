@@ -1,13 +1,13 @@
-//! Contests inside running jobs: every candidate for a violated cell against the default and the bounds, interleaved in the
+//! Contests inside running jobs: every candidate for a call against the default, and the bounds where it has any, interleaved in the
 //! same job. Algorithms and knobs of the library are switched through MPI_T on a duplicated communicator, Kilter's own run over
 //! point-to-point calls, mock-ups over the library, and those of a plugin as the plugin will.
 //!
 //! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
-//! ordered knobs of the front runners by argmin, and a final over several launches, whose medians decide.
+//! ordered knobs of the front runners by argmin, and finals of all calls in several common launches, in which who falls behind is dropped.
 //!
-//! [`field`] says who may compete, [`screening`] holds the first two rounds and [`finals`] the last, [`datatypes`] looks at what the library's
-//! algorithms make of other data, [`job`] restarts a job when a candidate takes it down, [`items`] are its lines of the plan, and [`pace`] foresees the
-//! seconds of a final.
+//! [`field`] says who may compete, [`screening`] holds the first two rounds and [`finals`] the last, [`inside`] tells compositions what is
+//! deployed, [`datatypes`] looks at what the library's algorithms make of other data, [`job`] restarts a job when a candidate takes it down,
+//! [`items`] are its lines of the plan, and [`pace`] foresees the seconds of a final.
 
 pub(crate) mod datatypes;
 mod field;

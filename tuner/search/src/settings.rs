@@ -1,8 +1,8 @@
-//! Search over settings that act for a whole launch: eager limits, single copy, malloc thresholds. Searched before algorithms,
-//! because the winners among algorithms depend on them.
+//! Search over settings that act for a whole launch: eager limits, single copy, malloc thresholds. Searched behind the ways of single calls, the
+//! best of which a setting has to beat.
 //!
-//! Such a setting touches every collective at every size, so each candidate launch measures the violated cells with their
-//! bounds and, briefly, everything else: a value that fixes one cell and slows another is charged for it.
+//! Such a setting touches every collective at every size. Launches that look for what acts measure the targets with their bounds; those that
+//! confirm measure everything else, too: a value that fixes one cell and slows another is charged for it.
 //!
 //! [`candidates`] are the settings that may be tried, [`groups`] finds those that act, [`cost`] ranks them by one launch, [`finalists`] refines the best, [`confirming`] measures
 //! these again.

@@ -1,4 +1,4 @@
-//! Candidates for a target: settings of the library, mock-ups, algorithms of the registry. Pure. It proposes nothing that the violation cannot
+//! Candidates for a target: settings of the library, mock-ups, algorithms of the registry. Pure. It proposes nothing that the target cannot
 //! depend on.
 //!
 //! [`mod@selections`] are switched in a running job, with [`mod@knobs`] that are ordered; [`launch`] has settings of whole launches, [`situation`] those that

@@ -1,4 +1,4 @@
-//! Targets of the search: violated cells, grouped by their left side.
+//! Targets of the search: violated cells, grouped by their left side, and calls without bounds that may become faster.
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,7 @@
 //! the bound. A scan that takes 0.27 of the library's time is worth its deployment, though its guideline's right side is faster still.
 //!
 //! It is credited with no target. So a fix is still looked for behind it (by other components, gates, settings of whole launches) and takes its
-//! place, and no setting is superfluous beside it. It fixes no cell and so may leave none behind that nobody has searched. The report names it
-//! beside the reason why the cell is not fixed.
+//! place. The report names it beside the reason why the cell is not fixed.
 
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{Rule, improves, is_beyond};

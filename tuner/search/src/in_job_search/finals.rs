@@ -1,4 +1,4 @@
-//! The last round of a contest: the finalists in several launches, whose medians decide.
+//! The last round of contests: the finalists of all calls in several common launches. Who falls behind is dropped.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub struct LaunchCandidate {
 }
 
 /// The settings of a whole launch, most promising first, for the transports in use and the given targets. Settings that decide if the library's
-/// algorithms are asked for come before all others, since contests depend on them.
+/// algorithms are asked for come before all others.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     // A parameter of all collectives is wanted without a target, too.
