@@ -105,7 +105,7 @@ impl Cli {
 pub enum Command {
     /// Verify guidelines and report violations.
     Check(Check),
-    /// Verify guidelines, search the smallest fixes, write the files to deploy, prove them, and report.
+    /// Verify guidelines, decide all calls together, write the files to deploy, prove them, and report.
     Tune(Tune),
     /// Compare the library's own algorithms with Kilter's, best against best, for each collective and size.
     ///

@@ -19,7 +19,7 @@ use kilter_search::verification::Verification;
 use kilter_search::{components, gates, settings, startup_algorithms};
 
 /// Searches changes for `targets` from `launch`, the deployment so far, and enters the changes to deploy into the ledger. Ways of single calls come
-/// first, since each acts on its call alone; settings of whole launches are searched for what is left.
+/// first, since each acts on its call alone; settings of whole launches have to beat them.
 pub(super) fn search(
     ledger: &mut Ledger,
     context: &Context<'_>,
