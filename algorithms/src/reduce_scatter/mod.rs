@@ -3,5 +3,6 @@
 mod pairwise;
 mod recursive_halving;
 mod ring;
+mod shared_memory;
 
-crate::registry::rows!(reduce_scatter: pairwise, recursive_halving, ring);
+crate::registry::rows!(reduce_scatter: pairwise, recursive_halving, ring, shared_memory);

@@ -4,6 +4,6 @@ mod circulant;
 mod pairwise;
 mod recursive_halving;
 mod ring;
-mod shared_memory;
+pub(crate) mod shared_memory;
 
 crate::registry::rows!(reduce_scatter_block: circulant, pairwise, recursive_halving, ring, shared_memory);

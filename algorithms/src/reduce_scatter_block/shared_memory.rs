@@ -26,7 +26,7 @@ pub(crate) static INFO: Algorithm = Algorithm {
     scratch: crate::scratch::shared,
 };
 
-fn cost(setting: &Setting<'_>) -> Cost {
+pub(crate) fn cost(setting: &Setting<'_>) -> Cost {
     let &Setting { p_ranks, n_bytes, .. } = setting;
     if p_ranks == 1 {
         return Cost::ZERO;
