@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use kilter_algorithms::closing::{Closing, Way};
 use kilter_algorithms::{Entry, registry};
-use kilter_mpi::{Arena, CallArguments, Caller, Division, Library, MpiTransport, OverMpi, Pipeline};
+use kilter_mpi::{Arena, CallArguments, Caller, Division, Library, MpiTransport, OverMpi, Pipeline, constants};
 
 use crate::buffers::{Buffers, Lists};
 use crate::call::Call;
@@ -110,7 +110,9 @@ pub(crate) unsafe fn run_closing(
     let parameters = unsafe { slice(call.arguments.parameters, 1) };
     let is_even = counts.is_none_or(|counts| counts.iter().all(|count| *count == counts[0]));
     let fitting = || closing.inside((call.p_ranks, arguments.count, of_data), parameters[0]);
-    let Some(inside) = fitting().filter(|_| is_even) else {
+    // A program's operator may be defined on whole calls alone: on elements by their places, or not on those that pad.
+    let is_defined = !closing.collective.has_operator() || constants::predefined_ops().contains(&arguments.op);
+    let Some(inside) = fitting().filter(|_| is_even && is_defined) else {
         let blocks = counts.map_or(Division::Equal, Division::Counts);
         // SAFETY: as above: the call itself.
         return Ok(unsafe { Library.call(closing.collective, call.comm, &arguments, blocks, arena)? });

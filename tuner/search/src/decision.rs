@@ -113,12 +113,16 @@ impl Deciding<'_, '_> {
         !is_left && !self.ledger.is_closed(cell)
     }
 
-    /// The calls that are decided, and those whose defaults bound them.
-    fn cells(&self) -> (BTreeSet<Cell>, BTreeSet<Cell>) {
+    /// The calls that are decided, and those whose defaults bound them. A contest may be asked for at a size that the plan does not have.
+    fn cells(&self, targets: &[Target]) -> (BTreeSet<Cell>, BTreeSet<Cell>) {
         let plan = &self.context.plan;
         let own = plan.library_subjects();
         let own = own.iter().filter_map(|left| Some((left.collective()?, left.bytes)));
-        let decided: BTreeSet<Cell> = own.filter(|cell| self.is_open(*cell)).collect();
+        let asked_for = targets
+            .iter()
+            .filter(|target| target.asked_for)
+            .filter_map(Target::cell);
+        let decided: BTreeSet<Cell> = own.chain(asked_for).filter(|cell| self.is_open(*cell)).collect();
         let all = Problem::cells_of(plan).into_iter();
         let bounding = all.filter(|cell| !decided.contains(cell)).collect();
         (decided, bounding)
@@ -126,7 +130,7 @@ impl Deciding<'_, '_> {
 
     /// Screens and compares the calls that the table does not have yet: the violated ones first, then those in which an application spends most.
     fn fill(&self, contests: &Contests<'_, '_>, targets: &[Target], known: &mut Known) -> anyhow::Result<()> {
-        let (decided, bounding) = self.cells();
+        let (decided, bounding) = self.cells(targets);
         let is_new = |cell: &&Cell| known.table.latest(**cell).is_none();
         let plan = &self.context.plan;
         let mut fields: Vec<Target> = decided

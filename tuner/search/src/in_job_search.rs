@@ -21,7 +21,6 @@ mod screening;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use kilter_algorithms::Collective;
 use kilter_model::arrival::Arrival;
 use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::not_deployed::NotDeployed;
@@ -44,7 +43,6 @@ use crate::correctness::{Admission, admit, admit_all};
 use crate::guide::Guide;
 use crate::proof::Finding;
 use crate::repetition::Purpose;
-use crate::space;
 use crate::target::Target;
 
 /// A contest that was held, before anything is chosen.
@@ -77,8 +75,6 @@ pub struct Contests<'c, 'a> {
     heeds_budget: bool,
     /// True if nothing is found before these contests.
     finds_first: bool,
-    /// Candidates by [`space::family`] that alone compete for a collective.
-    favoured: Vec<(Collective, String)>,
     /// True if the library's algorithms alone compete, each with the setting that hands the collective to their component.
     hands_on: bool,
     /// True if compositions of plain calls compete.
@@ -103,7 +99,6 @@ impl<'c, 'a> Contests<'c, 'a> {
             paces: RefCell::default(),
             heeds_budget: true,
             finds_first: false,
-            favoured: Vec::new(),
             hands_on: false,
             compositions: true,
             arrivals: &parts.jobs.site.options.arrivals,
@@ -121,17 +116,6 @@ impl<'c, 'a> Contests<'c, 'a> {
     pub fn measuring_all(self) -> Contests<'c, 'a> {
         Contests {
             guide: Guide::new(self.parts.jobs.site.nodes(), false).with_prices(self.parts.facts.prices()),
-            ..self
-        }
-    }
-
-    /// Lets those alone compete for a collective that are chosen for it at other sizes, if there are any and they can run: most probably one of them is
-    /// good there, too, and to measure all others takes ten times as long.
-    #[must_use]
-    pub fn favouring<'s>(self, chosen: impl Iterator<Item = (Collective, &'s Selection)>) -> Contests<'c, 'a> {
-        let favoured = chosen.map(|(collective, selection)| (collective, space::family(selection)));
-        Contests {
-            favoured: favoured.collect(),
             ..self
         }
     }

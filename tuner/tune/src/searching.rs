@@ -170,8 +170,8 @@ fn launch_wide(
     let barred = ledger.barred_settings();
     let nothing_is_found = ledger.in_force().is_empty();
     let budget = &parts.jobs.budget;
-    // Where each guideline has its fix, settings are worth a part of the seconds that brought these.
-    let share = if open.is_empty() {
+    // Where each guideline has its fix, settings are worth a part of the seconds that brought these; and where they were searched before.
+    let share = if open.is_empty() || !ledger.verified().is_empty() {
         (SETTINGS_SHARE * budget.spent_seconds() / budget.search_seconds().max(1.0)).min(1.0)
     } else {
         1.0

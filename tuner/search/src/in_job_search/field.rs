@@ -40,14 +40,6 @@ impl Contests<'_, '_> {
         if !self.compositions {
             all.retain(|one| !is_composed(one));
         }
-        let is_favoured = |one: &Selection| {
-            let family = space::family(one);
-            let mut favoured = self.favoured.iter();
-            favoured.any(|(collective, other)| Some(*collective) == target.collective() && *other == family)
-        };
-        if all.iter().any(&is_favoured) {
-            all.retain(is_favoured);
-        }
         self.proven(self.allowed(target, all))
     }
 

@@ -165,7 +165,8 @@ fn ways(cell: Cell, columns: &[Column], reading: &Reading<'_>) -> Option<Vec<Way
 /// alpha at most. With fewer, each launch of the candidate has to be faster than each of the default, and the default's median has to exceed the
 /// candidate's by half, which a slow mode of the machine does not. These probabilities are of one candidate, and of several one is lucky more often.
 /// The proof has to show the gain once more.
-fn gains(default: &Sample, candidate: &Sample, rule: &Rule) -> bool {
+#[must_use]
+pub(crate) fn gains(default: &Sample, candidate: &Sample, rule: &Rule) -> bool {
     let launches = default.len().min(candidate.len());
     if rule.test.smallest_p(launches) <= rule.alpha {
         return improves(default, candidate, rule);

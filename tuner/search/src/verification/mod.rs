@@ -177,7 +177,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.keys.push(name);
         let noise = Sample::new(self.noise.clone());
         self.verification.noise_seconds = noise.map_or(0.0, |noise| noise.median());
-        Ok(launched.seconds + self.launch_untouched(number)?)
+        Ok(launched.seconds + self.launch_untouched(number, subjects)?)
     }
 
     /// The blocks of a launch, repeated as the first pass says. Splits that a screening has not seen have blocks of their own, unless they are interleaved
