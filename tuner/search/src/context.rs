@@ -16,7 +16,8 @@ use kilter_bench::progress::Progress;
 use kilter_bench::store::{Run, Store, StoreError};
 use kilter_model::config::library::Library;
 use kilter_model::options::Options;
-use kilter_model::plan::Plan;
+use kilter_model::plan::{Plan, Subject};
+use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 
 pub(crate) use self::facts::Cost;
 pub use self::facts::Facts;
@@ -28,6 +29,10 @@ use crate::correctness;
 use crate::plugins::Plugin;
 use crate::proofs::Proofs;
 use crate::quarantine::Quarantine;
+use crate::verification::PROOF_LAUNCHES;
+
+/// Seconds of a proof over those that are foreseen: what seems slower is measured once more, and ranks arrive apart.
+const MARGIN: f64 = 1.5;
 
 /// The whole state of a run.
 pub struct Context<'a> {
@@ -101,7 +106,7 @@ impl<'a> Context<'a> {
     pub fn begin_search(&self, seconds: f64, noise_seconds: f64, hosts: usize) {
         // The verification of what is deployed measures the untouched library's left sides as well.
         let budget = &self.jobs.budget;
-        budget.reserve(1.6 * budget.spent_seconds().max(seconds));
+        budget.reserve(self.proof_seconds().max(seconds));
         let site = &self.site.options.site_parameters;
         let mut lie_on = self.site.hosts();
         if lie_on.is_empty() {
@@ -110,6 +115,21 @@ impl<'a> Context<'a> {
         }
         let usual = self.site.library.transports_in_use(&lie_on, site);
         self.facts.begin(noise_seconds, usual);
+    }
+
+    /// Seconds that a proof of everything takes, by what the first verification saw: its screening, and its launches on both sides.
+    fn proof_seconds(&self) -> f64 {
+        let costs = self.facts.costs();
+        let left = self.plan.library_subjects();
+        let of = |subject: &Subject| {
+            costs.get(subject).map_or(0.0, |cost| {
+                let sides = if left.contains(subject) { 2.0 } else { 1.0 };
+                sides * PROOF_LAUNCHES as f64 * cost.launch_seconds
+            })
+        };
+        let measuring: f64 = costs.keys().map(of).sum();
+        let starts = 2 * PROOF_LAUNCHES + SCREENING_LAUNCHES;
+        MARGIN * (measuring + starts as f64 * self.jobs.launch_seconds())
     }
 
     /// Parts for searches over launches.

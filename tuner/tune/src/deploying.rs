@@ -68,6 +68,15 @@ pub(super) fn deploy_and_verify(
             }
             Err(error) => return Err(error),
         };
+        if let Some(launches) = is_cut(parts.jobs, &proven.after) {
+            let because = format!("the budget ended after {launches} of its proof, which show nothing");
+            parts
+                .jobs
+                .progress
+                .warn(&format!("nothing is deployed: {because}; raise --budget"));
+            ledger.take_back_all(&because);
+            return tuned.deploy_nothing(parts.jobs.site.options);
+        }
         let spoilt = proven.spoilt;
         emit::confirm_ran(&parts.jobs.progress, parts.quarantine, &proven.emitted, &proven.after);
         tuned.deployment = ledger.deployment();
@@ -91,6 +100,16 @@ pub(super) fn deploy_and_verify(
     }
     Ok(())
 }
+
+/// The launches of a proof that was cut so short that no test can show anything by it; `None` where it was not.
+fn is_cut(jobs: &Jobs<'_>, proof: &Verification) -> Option<String> {
+    let options = jobs.site.options;
+    let is_short = proof.launches < FEWEST_OF_PROOF.min(options.launches);
+    (is_short && !options.is_exact()).then(|| kilter_render::format::count(proof.launches, "launch"))
+}
+
+/// Fewest launches of a proof: by fewer pairs no test decides anything.
+const FEWEST_OF_PROOF: usize = 5;
 
 /// Files that were written, and what launches under them showed.
 struct Proven {

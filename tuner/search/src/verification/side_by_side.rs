@@ -16,7 +16,7 @@ use super::{Medians, Verification, Work, number_of};
 use crate::context::{Facts, Jobs};
 
 /// Launches that prove a deployment, unless fewer are asked for.
-pub(super) const PROOF_LAUNCHES: usize = 10;
+pub(crate) const PROOF_LAUNCHES: usize = 10;
 
 /// Suffix of the keys of the untouched library's jobs.
 pub(super) const UNTOUCHED: &str = "/untouched";
