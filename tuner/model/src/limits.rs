@@ -1,6 +1,6 @@
 //! Limits of fixes: functions that are left alone, and memory. Pure.
 
-use kilter_algorithms::{Collective, Nodes, Setting, mockup, registry};
+use kilter_algorithms::{Collective, Nodes, Setting, closing, mockup, registry};
 use kilter_render::format;
 use serde::Serialize;
 
@@ -106,7 +106,10 @@ fn replaced(selection: &Selection) -> Option<Collective> {
     match selection {
         Selection::Settings(_) => None,
         Selection::Plugin(plugin) => Some(plugin.row.collective),
-        Selection::Mockup(id, _) => mockup::find(id).map(|row| row.collective),
+        Selection::Mockup(id, _) => {
+            let composed = mockup::find(id).map(|row| row.collective);
+            composed.or_else(|| closing::find(id).map(|row| row.collective))
+        }
         Selection::Algorithm(id, _) => registry::find(id).map(|row| row.collective),
     }
 }
@@ -119,7 +122,11 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
     match selection {
         Selection::Settings(_) => Some(0),
         Selection::Plugin(row) => row.scratch_bytes(ranks, bytes),
-        Selection::Mockup(id, _) => Some(mockup::find(id)?.scratch(ranks, n_bytes) as u64),
+        Selection::Mockup(id, values) => match (mockup::find(id), closing::find(id)) {
+            (Some(row), _) => Some(row.scratch(ranks, n_bytes) as u64),
+            (None, Some(row)) => Some(row.scratch(ranks, n_bytes, *values.first()?) as u64),
+            (None, None) => None,
+        },
         Selection::Algorithm(id, parameters) => {
             let row = registry::find(id)?;
             let on = |nodes: &Nodes| {

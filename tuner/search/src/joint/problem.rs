@@ -1,6 +1,6 @@
 //! Calls with their ways, and the bounds between them.
 
-use kilter_algorithms::mockup;
+use kilter_algorithms::{Collective, closing, mockup};
 use kilter_model::change::Cell;
 use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::{Deployment, Selection};
@@ -152,7 +152,7 @@ impl Problem {
         self.calls[place].cell.1
     }
 
-    fn sizes(&self, collective: kilter_algorithms::Collective) -> Vec<usize> {
+    fn sizes(&self, collective: Collective) -> Vec<usize> {
         let all = 0..self.calls.len();
         all.filter(|place| self.calls[*place].cell.0 == collective).collect()
     }
@@ -183,7 +183,7 @@ impl Problem {
             guideline: guideline.to_owned(),
             left: small,
             right: vec![(large, 1.0)],
-            closes_by: closing("padded", collective, to_bytes).filter(|_| self.bytes(small) > 0),
+            closes_by: closes(closing::Way::Padded, collective, to_bytes).filter(|_| self.bytes(small) > 0),
             is_violated: false,
         }
     }
@@ -194,7 +194,7 @@ impl Problem {
             guideline: guideline.to_owned(),
             left: whole,
             right: vec![(part, self.bytes(whole).div_ceil(part_bytes) as f64)],
-            closes_by: closing("split", collective, part_bytes),
+            closes_by: closes(closing::Way::Split, collective, part_bytes),
             is_violated: false,
         }
     }
@@ -240,10 +240,13 @@ impl Problem {
 }
 
 /// The row that pads or splits calls of a collective with this value of its parameter; `None` where there is none.
-fn closing(word: &str, collective: kilter_algorithms::Collective, bytes: u64) -> Option<Selection> {
-    let id = format!("{collective}.{word}");
-    let is_known = false;
-    is_known.then(|| Selection::Mockup(id, vec![bytes]))
+fn closes(way: closing::Way, collective: Collective, bytes: u64) -> Option<Selection> {
+    let row = closing::CLOSING
+        .iter()
+        .find(|row| row.collective == collective && row.way == way)?;
+    let parameter = way.parameter();
+    let is_within = (parameter.min..=parameter.max).contains(&bytes);
+    is_within.then(|| Selection::Mockup(row.id.to_owned(), vec![bytes]))
 }
 
 fn cell_of(subject: &Subject) -> Option<Cell> {
@@ -251,6 +254,6 @@ fn cell_of(subject: &Subject) -> Option<Cell> {
 }
 
 /// The collectives of a side that is plain calls on the whole volume.
-fn plain_calls(side: &Subject) -> Option<Vec<kilter_algorithms::Collective>> {
+fn plain_calls(side: &Subject) -> Option<Vec<Collective>> {
     side.text.parse::<Side>().ok()?.plain_calls()
 }
