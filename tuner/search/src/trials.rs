@@ -47,13 +47,13 @@ pub struct Trials<'s, 'a> {
 }
 
 impl Trials<'_, '_> {
-    /// Seconds that a launch is expected to take: the middle one of those so far, or the shorter of the two in the middle. A launch beside which
-    /// another program ran takes several times as long, and must not end the search.
+    /// Seconds that a launch is expected to take: the lower quartile of those so far. A launch beside which another program ran takes several times as
+    /// long, and so do the groups that have a slow setting, and must not end the search.
     pub(super) fn trial_seconds(&self) -> f64 {
         let mut seconds = self.trial_seconds.clone();
         seconds.sort_unstable_by(f64::total_cmp);
-        let middle = seconds.len().saturating_sub(1) / 2;
-        seconds.get(middle).copied().unwrap_or(0.0)
+        let quartile = seconds.len().saturating_sub(1) / 4;
+        seconds.get(quartile).copied().unwrap_or(0.0)
     }
 }
 
