@@ -53,7 +53,7 @@ impl<'c, 'a> Contests<'c, 'a> {
                 self.parts
                     .jobs
                     .progress
-                    .warn("the budget ended before every violated cell was searched; raise --budget");
+                    .warn("the budget ended before every call was searched; raise --budget");
                 break;
             }
             let unknown = || vec![DEFAULT.to_owned(); FINALISTS];
