@@ -365,20 +365,4 @@ mod tests {
         assert!(!is_damage([1.05; 5]));
         assert!(!is_damage([1.0, 1.5, 1.5, 1.5, 1.5]));
     }
-
-    #[test]
-    fn a_gain_is_what_every_launch_shows() {
-        let of = |bcast: [f64; 3], scan: [f64; 3]| {
-            let own =
-                |collective, values: [f64; 3]| (Subject::library(collective, 8), Sample::new(values.to_vec()).unwrap());
-            Samples::from([own(Collective::Bcast, bcast), own(Collective::Scan, scan)])
-        };
-        let before = of([2.0, 2.1, 2.2], [1.0, 1.0, 1.1]);
-        let after = of([0.5, 0.5, 1.05], [0.8, 0.5, 1.0]);
-        let found = gains(&before, &after);
-        assert_eq!(found.keys().collect::<Vec<_>>(), [&(Collective::Bcast, 8)]);
-        assert!((found[&(Collective::Bcast, 8)] - 0.5 / 2.1).abs() < 1e-12);
-        let slower = gains(&after, &before);
-        assert!((slower[&(Collective::Bcast, 8)] - 2.1 / 0.5).abs() < 1e-12);
-    }
 }
