@@ -63,7 +63,15 @@ impl Table {
         self.columns.get(&cell)?.last()
     }
 
-    /// The calls with their ways. A call whose latest column has no way left that may be deployed is read from the column before.
+    /// True if a way of a call was compared with ranks that arrive apart.
+    #[must_use]
+    pub fn is_compared_apart(&self, cell: Cell, selection: &Selection) -> bool {
+        let columns = self.columns.get(&cell).into_iter().flatten();
+        let mut apart = columns.flat_map(|column| &column.apart).flat_map(|one| &one.candidates);
+        apart.any(|one| one.selection.as_ref() == Some(selection))
+    }
+
+    /// The calls with their ways. What the latest column of a call does not have is read from the columns before.
     #[must_use]
     pub fn calls(&self, reading: &Reading<'_>) -> Vec<Call> {
         let call = |(cell, columns): (&Cell, &Vec<Column>)| {
@@ -72,12 +80,20 @@ impl Table {
                 .iter()
                 .flat_map(|column| slower(&column.apart, reading.rule))
                 .collect();
-            let mut ways = Vec::new();
+            let mut ways: Vec<Way> = Vec::new();
             for column in columns.iter().rev() {
-                ways = self::ways(*cell, column, (scale, &slower), reading)?;
-                if ways.iter().skip(1).any(Way::is_admitted) {
-                    break;
+                let best = ways.iter().filter(|way| way.as_good).map(|way| way.seconds);
+                let best = best.fold(f64::INFINITY, f64::min);
+                for mut way in self::ways(*cell, column, (scale, &slower), reading).unwrap_or_default() {
+                    if ways.iter().all(|known| known.selection != way.selection) {
+                        // Launches of its own say nothing of what others measured.
+                        way.as_good &= way.seconds <= (1.0 + reading.rule.effect_floor) * best;
+                        ways.push(way);
+                    }
                 }
+            }
+            if ways.is_empty() {
+                return None;
             }
             Some(Call {
                 cell: *cell,
