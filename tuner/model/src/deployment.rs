@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use kilter_algorithms::{Collective, registry};
+use kilter_algorithms::{Collective, Parameter, closing, registry};
 use kilter_protocol::row::{Row, SEGMENT};
 
 use crate::config::library::Library;
@@ -199,19 +199,16 @@ impl Selection {
 /// Names the values of an algorithm's parameters.
 #[must_use]
 pub fn algorithm_parameters(id: &str, values: &[u64]) -> Vec<(String, String)> {
-    if let (Some(row), Some(value)) = (kilter_algorithms::closing::find(id), values.first()) {
-        return vec![(row.way.parameter().name.to_owned(), value.to_string())];
+    let named = |parameters: &[Parameter]| {
+        let pairs = parameters.iter().zip(values);
+        let pair = pairs.map(|(parameter, value)| (parameter.name.to_owned(), value.to_string()));
+        pair.collect()
+    };
+    match (registry::find(id), closing::find(id)) {
+        (Some(algorithm), _) => named(algorithm.parameters),
+        (None, Some(row)) => named(std::slice::from_ref(row.way.parameter())),
+        (None, None) => Vec::new(),
     }
-    kilter_algorithms::registry::find(id)
-        .map(|algorithm| {
-            algorithm
-                .parameters
-                .iter()
-                .zip(values)
-                .map(|(parameter, value)| (parameter.name.to_owned(), value.to_string()))
-                .collect()
-        })
-        .unwrap_or_default()
 }
 
 /// The decisions so far.

@@ -122,11 +122,11 @@ pub fn scratch_bytes(selection: &Selection, call: Call<'_>) -> Option<u64> {
     match selection {
         Selection::Settings(_) => Some(0),
         Selection::Plugin(row) => row.scratch_bytes(ranks, bytes),
-        Selection::Mockup(id, values) => {
-            let composed = mockup::find(id).map(|row| row.scratch(ranks, n_bytes));
-            let closing = || Some(closing::find(id)?.scratch(ranks, n_bytes, *values.first()?));
-            composed.or_else(closing).map(|bytes| bytes as u64)
-        }
+        Selection::Mockup(id, values) => match (mockup::find(id), closing::find(id)) {
+            (Some(row), _) => Some(row.scratch(ranks, n_bytes) as u64),
+            (None, Some(row)) => Some(row.scratch(ranks, n_bytes, *values.first()?) as u64),
+            (None, None) => None,
+        },
         Selection::Algorithm(id, parameters) => {
             let row = registry::find(id)?;
             let on = |nodes: &Nodes| {

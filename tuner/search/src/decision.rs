@@ -22,8 +22,9 @@ use crate::proof::{self, Finding};
 use crate::target::Target;
 use crate::verification::Verification;
 
-/// Rounds in which ways that would close bounds are measured: a composition may be made of calls that are compositions themselves.
-const WISHES: usize = 2;
+/// Rounds in which ways that would close bounds are measured, and what takes the place of a way that is slower when ranks arrive apart: a composition
+/// may be made of calls that are compositions themselves.
+const AGAIN: usize = 4;
 
 /// What decisions of a run know of each other.
 #[derive(Debug, Default)]
@@ -66,8 +67,8 @@ impl Deciding<'_, '_> {
             .together();
         self.fill(&contests, targets, known)?;
         let mut assignment = self.solved(&contests, known)?;
-        for round in 1..=WISHES {
-            if !self.compare_again(round, &assignment, known)? {
+        for round in 1..=AGAIN {
+            if !self.compare_again(&contests, round, &assignment, known)? {
                 break;
             }
             assignment = self.solved(&contests, known)?;
@@ -144,23 +145,24 @@ impl Deciding<'_, '_> {
         let violated = |target: &Target| targets.iter().position(|other| other.left == target.left);
         let (now, _) = self.now;
         let seconds = |target: &Target| {
-            let medians = now
-                .medians
-                .get(&target.left)
-                .map_or(0.0, |medians| medians.iter().sum::<f64>() / medians.len() as f64);
-            plan.calls_of(&target.left) * medians
+            let medians = now.medians.get(&target.left);
+            medians.map_or(0.0, |medians| medians.iter().sum::<f64>() / medians.len() as f64)
         };
+        let spent = |target: &Target| plan.calls_of(&target.left) * seconds(target);
         if plan.calls.is_empty() {
             fields.sort_by_key(|target| violated(target).unwrap_or(usize::MAX));
         } else {
-            fields.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
+            fields.sort_by(|a, b| spent(b).total_cmp(&spent(a)));
         }
         let kinds = |target: &Target, kind: FixKind| {
             (self.kinds)(kind) && target.cell().is_none_or(|cell| self.ledger.allows(cell, kind))
         };
         let mut race = contests.screen_all(&fields, &kinds, &front)?;
-        let bounding = bounding.iter().filter(is_new);
-        race.extend(bounding.map(|(collective, bytes)| (Target::unbounded(*collective, *bytes), Vec::new())));
+        for (collective, bytes) in bounding.iter().filter(is_new) {
+            let target = Target::unbounded(*collective, *bytes);
+            contests.foresee(&target, seconds(&target));
+            race.push((target, Vec::new()));
+        }
         let held = contests.finals(race, FINAL_LAUNCHES)?;
         let findings = proof::of_finalists(
             &self.context.jobs,
@@ -256,7 +258,13 @@ impl Deciding<'_, '_> {
     }
 
     /// Compares what is chosen, and what would close bounds, with ranks together and apart. False where there is nothing to compare, or no time.
-    fn compare_again(&self, round: usize, assignment: &Assignment, known: &mut Known) -> anyhow::Result<bool> {
+    fn compare_again(
+        &self,
+        contests: &Contests<'_, '_>,
+        round: usize,
+        assignment: &Assignment,
+        known: &mut Known,
+    ) -> anyhow::Result<bool> {
         let problem = self.problem(known);
         let floor = self.context.site.options.effect_floor;
         let is_asked_for = (self.kinds)(FixKind::Mockup);
@@ -266,26 +274,24 @@ impl Deciding<'_, '_> {
         };
         let mut fields: BTreeMap<usize, Vec<Selection>> = BTreeMap::new();
         for wish in wishes {
-            let allows = self.ledger.allows(problem.calls[wish.call].cell, wish.selection.kind());
-            if allows {
+            let (collective, bytes) = problem.calls[wish.call].cell;
+            let is_open = self.ledger.allows((collective, bytes), wish.selection.kind())
+                && !self.context.quarantine.contains(&wish.selection.id());
+            if is_open && contests.is_allowed(&Target::unbounded(collective, bytes), &wish.selection) {
                 fields.entry(wish.call).or_default().push(wish.selection);
             }
         }
-        let has_wishes = !fields.is_empty();
         for (place, way) in assignment.iter().enumerate() {
             let call = &problem.calls[place];
             let Some(chosen) = &call.ways[*way].selection else {
                 continue;
             };
-            let is_compared = known
-                .table
-                .latest(call.cell)
-                .is_some_and(|column| !column.apart.is_empty());
+            let is_compared = known.table.is_compared_apart(call.cell, chosen);
             if fields.contains_key(&place) || !is_compared && !self.context.site.options.arrivals.is_empty() {
                 fields.entry(place).or_default().insert(0, chosen.clone());
             }
         }
-        if fields.is_empty() || round > 1 && !has_wishes {
+        if fields.is_empty() {
             return Ok(false);
         }
         let finals = fields.into_iter().map(|(place, field)| {

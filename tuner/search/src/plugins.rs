@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use kilter_algorithms::{mockup, registry};
+use kilter_algorithms::{closing, mockup, registry};
 use kilter_bench::programs::{Programs, digest};
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{PluginRow, Selection};
@@ -78,7 +78,7 @@ fn ensure_unique(plugins: &[Plugin]) -> anyhow::Result<()> {
         for row in &plugin.rows {
             let (id, file) = (row.id.as_str(), plugin.file.display());
             ensure!(
-                registry::find(id).is_none() && mockup::find(id).is_none(),
+                registry::find(id).is_none() && mockup::find(id).is_none() && closing::find(id).is_none(),
                 "--plugin `{file}`: Kilter has a row `{id}` of its own; give the plugin's another name"
             );
             if let Some(other) = known.insert(id, &plugin.file) {

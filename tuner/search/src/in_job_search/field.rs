@@ -89,9 +89,24 @@ impl Contests<'_, '_> {
                 .collect();
             let note = format!("{}: not measured: {}", target.name(), lines.join("; "));
             self.parts.jobs.progress.note(&note);
-            self.refused.borrow_mut().insert(target.name(), refused);
+            self.refused
+                .borrow_mut()
+                .entry(target.name())
+                .or_default()
+                .extend(refused);
         }
         allowed
+    }
+
+    /// True if the options ask for a candidate and do not forbid it; says and keeps why they do, once.
+    #[must_use]
+    pub fn is_allowed(&self, target: &Target, selection: &Selection) -> bool {
+        let id = selection.id();
+        let is_known = |all: &Vec<Refused>| all.iter().any(|one| one.id == id);
+        let is_refused = self.refused.borrow().get(&target.name()).is_some_and(is_known);
+        !is_refused
+            && self.parts.jobs.site.options.limits.asks_for(selection)
+            && !self.allowed(target, vec![selection.clone()]).is_empty()
     }
 
     /// The reason why the options forbid a candidate; `None` if they do not.

@@ -10,6 +10,7 @@ use kilter_stats::sample::Sample;
 
 use super::items::bound_id;
 use super::job::Job;
+use super::pace::Pace;
 use super::{Contests, Held};
 use crate::arrivals::Apart;
 use crate::choose::Measured;
@@ -152,14 +153,19 @@ impl Contests<'_, '_> {
     /// Leaves out the last finals where the budget has not the seconds for all: few cells that are decided are worth more than many that are not.
     fn leave_out(&self, finals: &mut Vec<(Target, Vec<Selection>)>) {
         let jobs = self.parts.jobs;
-        let all = finals.len();
+        // What has no finalists is timed as a bound of others.
+        let with_finalists = |finals: &[(Target, Vec<Selection>)]| {
+            let fronts = finals.iter().filter(|(_, front)| !front.is_empty());
+            fronts.count()
+        };
+        let all = with_finalists(finals);
         while finals.len() > 1 && !self.has_time_for(foreseen(finals)) {
             finals.pop();
         }
-        if finals.len() < all {
+        let left = with_finalists(finals);
+        if left < all {
             jobs.progress.warn(&format!(
-                "the budget has the seconds to compare finalists for {} of {all} cells; raise --budget for the others",
-                finals.len()
+                "the budget has the seconds to compare finalists for {left} of {all} cells; raise --budget for the others"
             ));
         }
     }
@@ -192,6 +198,12 @@ impl Contests<'_, '_> {
 
     fn launches_of_finals(&self, most: usize) -> usize {
         most.min(self.parts.jobs.site.options.launches).max(1)
+    }
+
+    /// Foresees a default of this time for a target of which no block was measured.
+    pub fn foresee(&self, target: &Target, default_seconds: f64) {
+        let mut paces = self.paces.borrow_mut();
+        paces.entry(target.name()).or_insert_with(|| Pace::of(default_seconds));
     }
 
     /// Learns from a block of a target.

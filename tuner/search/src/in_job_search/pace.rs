@@ -21,6 +21,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// A default that takes these seconds.
+    pub(super) fn of(default_seconds: f64) -> Pace {
+        Pace {
+            medians: BTreeMap::from([(DEFAULT.to_owned(), default_seconds)]),
+            ..Pace::default()
+        }
+    }
+
     pub(super) fn learn(&mut self, outcome: &BlockOutcome) {
         let own: f64 = outcome.samples.values().flat_map(|samples| &samples.seconds).sum();
         self.beside_seconds += (outcome.seconds - own).max(0.0);

@@ -1,6 +1,6 @@
 //! Calls with their ways, and the bounds between them.
 
-use kilter_algorithms::{Collective, mockup};
+use kilter_algorithms::{Collective, closing, mockup};
 use kilter_model::change::Cell;
 use kilter_model::config::guideline::Kind;
 use kilter_model::deployment::{Deployment, Selection};
@@ -188,7 +188,7 @@ impl Problem {
             guideline: guideline.to_owned(),
             left: small,
             right: vec![(large, 1.0)],
-            closes_by: closing("padded", collective, to_bytes).filter(|_| self.bytes(small) > 0),
+            closes_by: closes(closing::Way::Padded, collective, to_bytes).filter(|_| self.bytes(small) > 0),
             is_violated: false,
             is_whole: true,
         }
@@ -200,7 +200,7 @@ impl Problem {
             guideline: guideline.to_owned(),
             left: whole,
             right: vec![(part, self.bytes(whole).div_ceil(part_bytes) as f64)],
-            closes_by: closing("split", collective, part_bytes),
+            closes_by: closes(closing::Way::Split, collective, part_bytes),
             is_violated: false,
             is_whole: true,
         }
@@ -247,10 +247,13 @@ impl Problem {
 }
 
 /// The row that pads or splits calls of a collective with this value of its parameter; `None` where there is none.
-fn closing(word: &str, collective: Collective, bytes: u64) -> Option<Selection> {
-    let id = format!("{collective}.{word}");
-    let is_known = kilter_algorithms::closing::find(&id).is_some();
-    is_known.then(|| Selection::Mockup(id, vec![bytes]))
+fn closes(way: closing::Way, collective: Collective, bytes: u64) -> Option<Selection> {
+    let row = closing::CLOSING
+        .iter()
+        .find(|row| row.collective == collective && row.way == way)?;
+    let parameter = way.parameter();
+    let is_within = (parameter.min..=parameter.max).contains(&bytes);
+    is_within.then(|| Selection::Mockup(row.id.to_owned(), vec![bytes]))
 }
 
 fn cell_of(subject: &Subject) -> Option<Cell> {

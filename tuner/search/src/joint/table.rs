@@ -62,6 +62,14 @@ impl Table {
         self.columns.get(&cell)?.last()
     }
 
+    /// True if a way of a call was compared with ranks that arrive apart.
+    #[must_use]
+    pub fn is_compared_apart(&self, cell: Cell, selection: &Selection) -> bool {
+        let columns = self.columns.get(&cell).into_iter().flatten();
+        let mut apart = columns.flat_map(|column| &column.apart).flat_map(|one| &one.candidates);
+        apart.any(|one| one.selection.as_ref() == Some(selection))
+    }
+
     /// The calls with their ways.
     #[must_use]
     pub fn calls(&self, reading: &Reading<'_>) -> Vec<Call> {
