@@ -80,18 +80,15 @@ impl Table {
                 .iter()
                 .flat_map(|column| slower(&column.apart, reading.rule))
                 .collect();
-            let mut ways: Vec<Way> = Vec::new();
-            for column in columns.iter().rev() {
-                let best = ways.iter().filter(|way| way.as_good).map(|way| way.seconds);
-                let best = best.fold(f64::INFINITY, f64::min);
-                for mut way in self::ways(*cell, column, (scale, &slower), reading).unwrap_or_default() {
-                    if ways.iter().all(|known| known.selection != way.selection) {
-                        // Launches of its own say nothing of what others measured.
-                        way.as_good &= way.seconds <= (1.0 + reading.rule.effect_floor) * best;
-                        ways.push(way);
+            let mut ways: Vec<(usize, Way)> = Vec::new();
+            for (launched, column) in columns.iter().enumerate().rev() {
+                for way in self::ways(*cell, column, (scale, &slower), reading).unwrap_or_default() {
+                    if ways.iter().all(|(_, known)| known.selection != way.selection) {
+                        ways.push((launched, way));
                     }
                 }
             }
+            let ways = across(ways, reading.rule.effect_floor);
             if ways.is_empty() {
                 return None;
             }
@@ -103,6 +100,19 @@ impl Table {
         };
         self.columns.iter().filter_map(call).collect()
     }
+}
+
+/// Ways of several columns, each with its column's number: one that is as good as the best of its own launches is not where another column has one that is
+/// faster by more than `floor`.
+fn across(ways: Vec<(usize, Way)>, floor: f64) -> Vec<Way> {
+    let good = ways.iter().filter(|(_, way)| way.as_good);
+    let good: Vec<(usize, f64)> = good.map(|(column, way)| (*column, way.seconds)).collect();
+    let judged = ways.into_iter().map(|(column, mut way)| {
+        let mut others = good.iter().filter(|(other, _)| *other != column);
+        way.as_good &= others.all(|(_, seconds)| way.seconds <= (1.0 + floor) * seconds);
+        way
+    });
+    judged.collect()
 }
 
 fn default_of(column: &Column) -> Option<&Sample> {
@@ -191,6 +201,24 @@ mod tests {
         let (own, default) = (sample(&[1.0, 3.0, 9.0]), sample(&[2.0, 6.0, 18.0]));
         assert!((ratio(&own, &default) - 0.5).abs() < 1e-12);
         assert!((ratio(&sample(&[3.0]), &default) - 0.5).abs() < 1e-12, "by medians");
+    }
+
+    #[test]
+    fn what_was_as_good_in_its_own_launches_is_not_beside_a_faster_one_of_others() {
+        let way = |seconds: f64| Way {
+            selection: None,
+            seconds,
+            gains: false,
+            as_good: true,
+            on_all_sizes: false,
+            objection: None,
+        };
+        let good = |ways: &[(usize, f64)]| -> Vec<bool> {
+            let ways = ways.iter().map(|(column, seconds)| (*column, way(*seconds)));
+            across(ways.collect(), 0.05).iter().map(|one| one.as_good).collect()
+        };
+        assert_eq!(good(&[(1, 4.0), (0, 1.0), (0, 1.1)]), [false, true, true]);
+        assert_eq!(good(&[(1, 1.0), (1, 1.1), (0, 1.04)]), [true, false, true]);
     }
 
     #[test]
