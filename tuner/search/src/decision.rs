@@ -160,7 +160,11 @@ impl Deciding<'_, '_> {
         let mut race = contests.screen_all(&fields, &kinds, &front)?;
         for (collective, bytes) in bounding.iter().filter(is_new) {
             let target = Target::unbounded(*collective, *bytes);
-            contests.foresee(&target, seconds(&target));
+            // What was timed within a sum alone takes no longer than the slowest call of its volume.
+            let beside = now.medians.iter().filter(|(other, _)| other.bytes == *bytes);
+            let most = beside.flat_map(|(_, medians)| medians).copied().fold(0.0, f64::max);
+            let known = seconds(&target);
+            contests.foresee(&target, if known > 0.0 { known } else { most });
             race.push((target, Vec::new()));
         }
         let held = contests.finals(race, FINAL_LAUNCHES)?;

@@ -181,3 +181,24 @@ fn a_check_says_what_is_violated_when_ranks_arrive_apart() {
         ]
     );
 }
+
+/// The two fastest are slower when ranks arrive at random: the second one takes no place that it was not compared for.
+#[test]
+fn what_takes_the_place_of_a_winner_is_compared_with_ranks_apart_as_well() {
+    let library = ScriptedLibrary::new().cost("reduce", |call, usual| {
+        let is_random = call.arrival.is_some_and(|arrival| arrival.shape == Shape::Random);
+        match call.algorithm {
+            _ if call.bytes != 4096 => usual,
+            1 => 0.9 * usual,
+            2 | 3 if is_random => 6.0 * usual,
+            2 => 0.5 * usual,
+            3 => 0.7 * usual,
+            _ => 4.0 * usual,
+        }
+    });
+    let run = tune(library, ALGORITHMS);
+    assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=1"]);
+    assert!(is_mended(&run, SLOW));
+    let taken_back = |text: &&String| text.contains("is taken back");
+    assert_eq!(run.report.warnings.iter().find(taken_back), None);
+}

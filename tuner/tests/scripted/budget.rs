@@ -87,12 +87,12 @@ fn finals_end_with_the_time_of_the_search() {
         library,
         "--guidelines GL8 --sizes 4096 --only parameters --budget 60 --arrival none",
     );
-    warning(&run, "the budget ended after 2 of 5 launches that compare finalists");
+    warning(&run, "the budget ended after 3 of 5 launches that compare finalists");
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
     assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
-/// Reduce breaks its guideline at many sizes. The seconds reach for few of them, and these are mended.
+/// Reduce breaks its guideline at many sizes. The seconds reach for few calls, and of these the violated ones come first.
 #[test]
 fn where_the_seconds_reach_for_few_finals_these_are_held() {
     let library =
@@ -104,7 +104,7 @@ fn where_the_seconds_reach_for_few_finals_these_are_held() {
         );
     let run = tune(library, "--guidelines GL8,GL12,GL13 --sizes 1..64KiB:x2 --budget 60");
     assert!(!changes(&run).is_empty(), "{:#?}", run.report.warnings);
-    warning(&run, "the budget has the seconds to compare finalists for");
+    warning(&run, "the budget ended before every call was searched");
     assert!(run.seconds < 60.0, "{}", run.seconds);
 }
 
@@ -179,24 +179,16 @@ fn a_slow_launch_does_not_end_the_search() {
     assert_eq!(ended.count(), 0);
 }
 
-/// Settings of whole launches have a share of the search, and what contests leave of the rest: the last of many is tried still.
+/// Contests come first, and leave settings of whole launches what they do not need: the last of many is tried still.
 #[test]
 fn settings_are_tried_in_the_seconds_that_contests_leave() {
     let many: Vec<String> = (1..=40).map(|value| value.to_string()).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let library = slow_reduce(|call| call.is("last", "1"))
+    let library = slow_reduce(|call| call.is("first", "40"))
         .setting("first", "0", &many)
-        .setting("last", "0", &["1"])
         .slower(SLOWER);
-    let (directory, site) = site(library);
-    let run = tune_at(&site, &format!("{REDUCE} --only parameters --budget 60"));
-    let launches = std::fs::read_dir(directory.path().join("out/launches")).unwrap();
-    let is_of_the_rest = |file: std::io::Result<std::fs::DirEntry>| {
-        let name = file.unwrap().file_name();
-        name.to_string_lossy().contains("rest_settings")
-    };
-    assert!(launches.into_iter().any(is_of_the_rest), "the share was enough for all");
-    assert_eq!(changes(&run), ["last=1"], "{:#?}", run.report.warnings);
+    let run = tune(library, &format!("{REDUCE} --only parameters --budget 60"));
+    assert_eq!(changes(&run), ["first=40"], "{:#?}", run.report.warnings);
     assert!(is_mended(&run, SLOW), "{:#?}", run.report.warnings);
     let mut warnings = run.report.warnings.iter();
     assert!(!warnings.any(|text| text.contains("before every launch setting")));
@@ -231,4 +223,4 @@ fn a_proof_without_time_for_everything_begins_with_what_was_violated() {
 }
 
 const SLOWER: f64 = 2_000.0;
-const SECONDS: f64 = 100.0;
+const SECONDS: f64 = 140.0;

@@ -74,7 +74,7 @@ fn one_size_of_one_collective_is_handed_on_where_the_gate_would_slow_another() {
 #[test]
 fn seconds_of_a_proof_without_a_subject_are_searched_with() {
     let library = slow_bcast().slower(20_000.0).described(COMPONENTS);
-    let run = tune(library, &format!("{BOTH} --only parameters --budget 52"));
+    let run = tune(library, &format!("{BOTH} --only parameters --budget 70"));
     assert_eq!(
         changes(&run),
         ["MPI_Bcast at 4 KiB=bcast_algorithm=2 bcast_component=1"]

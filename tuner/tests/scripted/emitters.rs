@@ -44,7 +44,7 @@ fn described_with(emitter: &str, launcher: &str, name: &str, further: &str) -> S
 /// A setting of the launch and a selection for the drop-in, in these files.
 fn assert_both_are_deployed(library: ScriptedLibrary, name: &str, file: &str, line: &str) {
     let (directory, site) = site(library);
-    let run = tune_at(&site, "--guidelines GL8,GL10 --sizes 1024,4096");
+    let run = tune_at(&site, "--guidelines GL8,GL10 --sizes 1024,4096 --goal smallest");
     assert_eq!(
         changes(&run),
         [format!("{name}=16"), "MPI_Bcast at 4 KiB=bcast.binomial".to_owned()],

@@ -16,11 +16,11 @@ mod forms;
 mod gains;
 mod gates;
 mod guard;
+mod joint;
 mod layouts;
 mod limits;
 mod machine;
 mod mix;
-
 mod noise;
 mod online;
 mod other_load;

@@ -19,7 +19,7 @@ fn a_row_of_a_users_plugin_is_deployed_with_its_file() {
     let (directory, run) = tune_with(
         with_a_fast_row(Needs::default()),
         PLUGIN,
-        &format!("{REDUCE} --plugin FILE"),
+        &format!("{REDUCE} --plugin FILE --goal smallest"),
     );
     assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.mine"]);
     assert!(is_mended(&run, SLOW));
@@ -33,7 +33,7 @@ fn a_row_that_does_not_suit_the_ranks_does_not_compete() {
         ..Needs::default()
     };
     let on = |ranks: &str| {
-        let arguments = format!("{REDUCE} --plugin FILE --ranks {ranks}");
+        let arguments = format!("{REDUCE} --plugin FILE --goal smallest --ranks {ranks}");
         let (_directory, run) = tune_with(with_a_fast_row(needs), PLUGIN, &arguments);
         changes(&run)
     };
@@ -80,7 +80,8 @@ fn a_row_that_ends_the_correctness_job_is_put_away_and_the_others_go_on() {
             .plugin_row("reduce.second", Needs::default())
             .row("reduce.second", |_, usual| 0.7 * usual)
             .verified_row("reduce.mine", ends);
-        let (_directory, run) = tune_with(library, PLUGIN, &format!("{REDUCE} --plugin FILE"));
+        let arguments = format!("{REDUCE} --plugin FILE --goal smallest");
+        let (_directory, run) = tune_with(library, PLUGIN, &arguments);
         assert_eq!(changes(&run), ["MPI_Reduce at 4 KiB=reduce.second"]);
         assert_eq!(quarantined(&run), [("reduce.mine", "failed the correctness matrix")]);
         assert!(
