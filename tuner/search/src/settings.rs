@@ -75,7 +75,9 @@ pub fn search(
     };
     let found = screen(&mut search.trials, shared, &present)?;
     let (acting, is_cut_short) = search.test_groups(groups, &present)?;
-    if found.is_cut_short || is_cut_short {
+    // For calls that break nothing, settings are tried as far as their seconds go.
+    let is_needed = targets.iter().any(|target| !target.bounds.is_empty());
+    if is_needed && (found.is_cut_short || is_cut_short) {
         jobs.progress.warn(NOT_ALL_TRIED);
     }
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();

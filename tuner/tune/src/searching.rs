@@ -172,7 +172,8 @@ fn launch_wide(
     let budget = &parts.jobs.budget;
     // Where each guideline has its fix, settings are worth a part of the seconds that brought these; and where they were searched before.
     let share = if open.is_empty() || !ledger.verified().is_empty() {
-        (SETTINGS_SHARE * budget.spent_seconds() / budget.search_seconds().max(1.0)).min(1.0)
+        let seconds = (SETTINGS_SHARE * budget.spent_seconds()).max(LEAST_SETTINGS_SHARE * budget.total_seconds());
+        (seconds / budget.search_seconds().max(1.0)).min(1.0)
     } else {
         1.0
     };
@@ -270,5 +271,7 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
     }
 }
 
-/// Share of the seconds so far that settings of whole launches may spend where nothing is open.
+/// Share of the seconds so far that settings of whole launches may spend where nothing is open, and the share of the budget that they may spend in any
+/// case.
 const SETTINGS_SHARE: f64 = 0.25;
+const LEAST_SETTINGS_SHARE: f64 = 0.1;
