@@ -4,23 +4,25 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use kilter_algorithms::{Collective, mockup};
-use kilter_protocol::call_paths::CALL_PATHS;
+use kilter_algorithms::Collective;
 use kilter_protocol::cpus::ProcessingUnits;
 use kilter_protocol::expression::{Communicator, Form, Operation, Side, Single, Term, Values};
 use kilter_protocol::fault::Fault;
 use kilter_protocol::overlap::{Overlap, Part};
 use kilter_protocol::plan::{Header, Implementation, Item};
-use kilter_protocol::report::{BITS, Start};
+use kilter_protocol::report::Start;
 
+use self::inside::{DEPTH, told};
 use super::call::{Call, Settings};
 use super::files::InForce;
-use super::functions;
 use super::library::{LATENCY, PER_BYTE, ScriptedLibrary};
 use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::scripted::{Ends, Launched, NotStarted, Play, Played, RowEnds, Script};
 use kilter_model::config::library::{Column, Library};
 use kilter_model::ranged;
+
+mod inside;
+mod said;
 
 /// Version of the library.
 pub(super) const VERSION: &str = "1.0";
@@ -241,38 +243,6 @@ impl Playing {
         Ok(self.row_seconds(item, &replaced, own, &rows, DEPTH))
     }
 
-    /// Seconds of a row in place of a call. Calls inside a composition run what `rows` has for them, and the library's own beyond some depth.
-    fn row_seconds(
-        &self,
-        item: &Item,
-        call: &Call<'_>,
-        (id, values): (&str, &[u64]),
-        rows: &dyn Fn(Collective, u64) -> Option<(String, Vec<u64>)>,
-        depth: usize,
-    ) -> f64 {
-        let inside = |collective: Collective, bytes: u64| {
-            let inner = Call {
-                item: call.item,
-                ..self.call(item, &call.settings, collective, bytes)
-            };
-            match rows(collective, bytes).filter(|_| depth > 0) {
-                Some((id, values)) => {
-                    let inner = Call { item: &id, ..inner };
-                    self.row_seconds(item, &inner, (&id, &values), rows, depth - 1)
-                }
-                None => self.library.seconds(&inner),
-            }
-        };
-        match (mockup::find(id), id.rsplit_once('.'), values) {
-            (Some(row), _, _) => row.calls.iter().map(|one| inside(*one, call.bytes)).sum(),
-            (None, Some((_, "split")), [part, ..]) => {
-                call.bytes.div_ceil(*part) as f64 * inside(call.collective, *part)
-            }
-            (None, Some((_, "padded")), [bytes, ..]) => inside(call.collective, *bytes),
-            _ => self.library.seconds_of_row(id, call),
-        }
-    }
-
     fn term(&self, term: &Term, item: &Item, settings: &Settings<'_>, played: &mut Played) -> Result<f64, Ends> {
         let ranks = self.in_force.ranks as u64;
         let values = Values {
@@ -382,41 +352,6 @@ impl Playing {
             Part::Computation => computation,
             Part::Overlapped => computation + communication - hidden * (communication - latency).min(computation),
         }
-    }
-
-    /// The worker's report of an item beside its times.
-    fn said(&self, item: &Item, settings: &Settings<'_>) -> Vec<(String, String)> {
-        let mut said = item.settings.clone();
-        let Some(collective) = item.task.collective() else {
-            return said;
-        };
-        let call = self.call(item, settings, collective, item.bytes);
-        // Another algorithm sends to other ranks.
-        let algorithm = self.library.algorithm_of(&call);
-        let sent = format!("0>1:{}", 1 + algorithm);
-        said.extend(self.counters.iter().map(|counter| (counter.clone(), sent.clone())));
-        if self.says_paths {
-            let asked = self.component(settings, collective, item.bytes);
-            let component = asked.filter(|_| !self.library.admits(settings));
-            let paths = functions::of(collective.name(), component, call.algorithm == 0, algorithm);
-            said.push((CALL_PATHS.to_owned(), serde_json::to_string(&paths).unwrap_or_default()));
-        }
-        if self.says_bits && collective.has_operator() {
-            said.push((BITS.to_owned(), self.library.bits_of(&call)));
-        }
-        said
-    }
-}
-
-/// Compositions inside each other at most.
-const DEPTH: usize = 4;
-
-/// The rows that an item says are deployed inside it.
-fn told(item: &Item) -> impl Fn(Collective, u64) -> Option<(String, Vec<u64>)> {
-    |collective, bytes| {
-        let mut rows = item.deployed.iter();
-        let row = rows.find(|one| one.answers(collective, bytes))?;
-        Some((row.id.clone(), row.parameters.clone()))
     }
 }
 

@@ -223,11 +223,11 @@ fn enter(
         contests.retain(|other| (&other.function, other.bytes) != (&contest.function, contest.bytes));
         contests.push(contest);
         let mut chosen = findings.proposals.iter();
-        if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell()) {
-            if !stands(ledger, &proposal.change) {
-                say(progress, target, &proposal.change);
-                ledger.deploy(proposal.clone());
-            }
+        if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell())
+            && !stands(ledger, &proposal.change)
+        {
+            say(progress, target, &proposal.change);
+            ledger.deploy(proposal.clone());
         }
         // A partial fix is deployed, and its target has a reason all the same.
         if let Some(reason) = reason {
