@@ -291,11 +291,7 @@ fn an_algorithm_of_kilters_mends_a_cell() {
     assert!(is_mended(&run, SLOW));
     // It is faster at the other size as well.
     let run = tune(library(), REDUCE);
-    let both = [
-        "MPI_Reduce at 1 KiB=reduce.binomial",
-        "MPI_Reduce at 4 KiB=reduce.binomial",
-    ];
-    assert_eq!(changes(&run), both);
+    assert_eq!(changes(&run), ["MPI_Reduce, 1 KiB to 4 KiB=reduce.binomial"]);
     assert!(is_mended(&run, SLOW));
 }
 
