@@ -88,7 +88,6 @@ fn what_is_slower_in_the_proof_is_taken_back_and_the_reason_says_so() {
 }
 
 #[test]
-#[ignore = "what gains nothing in the proof stays deployed"]
 fn what_gains_nothing_in_the_proof_is_taken_back_and_the_reason_says_so() {
     taken_back(1.0);
 }

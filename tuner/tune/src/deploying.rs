@@ -13,9 +13,10 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{Medians, Reached, Verification, prove};
+use kilter_search::verification::{JudgedCell, Medians, Reached, Verification, prove};
+use kilter_stats::verdict::Outcome;
 
-use super::spoilt::spoilt;
+use super::spoilt::{gainless, spoilt};
 use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
 use super::{Tuned, apart};
 
@@ -68,7 +69,8 @@ pub(super) fn deploy_and_verify(
             }
             Err(error) => return Err(error),
         };
-        if let Some(launches) = is_cut(parts.jobs, &proven.after) {
+        // What a later attempt deploys was proven before, together with what was taken back.
+        if let Some(launches) = is_cut(parts.jobs, &proven.after).filter(|_| attempt == 0) {
             let because = format!("the budget ended after {launches} of its proof, which show nothing");
             parts
                 .jobs
@@ -146,6 +148,24 @@ fn emit_and_prove(
         (&after, &untouched),
         (&touched, &|subject| deployed.leaves(subject)),
     )?;
+    let mended = |subject: &Subject| {
+        let at = |one: &&JudgedCell| one.cell.left == *subject;
+        let is_kept = after
+            .cells
+            .iter()
+            .filter(at)
+            .all(|one| one.comparison.verdict == Outcome::Holds);
+        let mut before = tuned.before.cells.iter().filter(at);
+        is_kept && before.any(|one| one.comparison.verdict == Outcome::Violated)
+    };
+    if !parts.jobs.site.options.is_exact() {
+        spoilt.extend(gainless(
+            &tuned.contests,
+            (&after, &untouched),
+            &|subject| deployed.chooses_for(subject),
+            (&mended, &|subject| deployed.leaves(subject)),
+        ));
+    }
     let mut arrivals = Vec::new();
     if spoilt.is_empty() {
         let cells = parts.plan.cells.iter();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kilter_model::plan::Subject;
+use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_search::DAMAGE_FLOOR;
 use kilter_search::context::{Jobs, Site};
@@ -79,6 +80,50 @@ pub(crate) fn spoilt(
         }
     }
     Ok(notes(slower))
+}
+
+/// Time over the untouched library's from which on a promised gain counts as not seen.
+const NO_GAIN: f64 = 0.97;
+/// Time over the default's in running jobs up to which a change promises more than the noise of one.
+const PROMISE: f64 = 0.9;
+
+/// What was chosen because it was faster in running jobs, and is not from the files: each call with a note of how long it takes. `mended` calls keep
+/// what was chosen for them: their guidelines hold.
+pub(crate) fn gainless(
+    contests: &[Contest],
+    (after, untouched): (&Verification, &Medians),
+    is_chosen: &dyn Fn(&Subject) -> bool,
+    (mended, unchanged): (&dyn Fn(&Subject) -> bool, &dyn Fn(&Subject) -> bool),
+) -> Vec<(Subject, String)> {
+    let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
+    let mut all = Vec::new();
+    for (subject, deployed) in own.iter().filter(|(subject, _)| is_chosen(subject) && !mended(subject)) {
+        let is_of = |one: &&Contest| {
+            let name = subject.collective().map(|collective| collective.name());
+            name == Some(one.function.as_str()) && one.bytes == subject.bytes
+        };
+        let chosen = contests.iter().rev().find(is_of).and_then(|one| {
+            let mut all = one.candidates.iter();
+            all.find(|one| one.chosen)
+        });
+        let was_promised = chosen.is_some_and(|one| one.ratio_to_default < PROMISE);
+        let pair = (
+            Sample::new(deployed.clone()),
+            reference.get(subject).cloned().map(Sample::new),
+        );
+        if let (true, (Ok(deployed), Some(Ok(default)))) = (was_promised, pair) {
+            let ratio = deployed.median() / default.median();
+            if ratio > NO_GAIN {
+                let beside = Beside {
+                    subject: subject.clone(),
+                    ratio,
+                    is_slower: false,
+                };
+                all.push(beside.note());
+            }
+        }
+    }
+    all
 }
 
 /// Compares the collectives and volumes, of those `touched`, with the untouched library measured in the same minutes.
