@@ -25,11 +25,11 @@ pub use self::jobs::Jobs;
 pub use self::measured::Measured;
 pub use self::parts::{InJobSearch, LaunchSearch};
 pub use self::site::Site;
+use crate::PROOF_LAUNCHES;
 use crate::correctness;
 use crate::plugins::Plugin;
 use crate::proofs::Proofs;
 use crate::quarantine::Quarantine;
-use crate::verification::PROOF_LAUNCHES;
 
 /// Seconds of a proof over those that are foreseen: what seems slower is measured once more, and ranks arrive apart.
 const MARGIN: f64 = 1.5;

@@ -38,3 +38,6 @@ pub mod verification;
 /// A smaller slowdown, as a fraction, does not take a fix back: launches of the same library on a shared machine differ by
 /// about as much.
 pub const DAMAGE_FLOOR: f64 = 0.1;
+
+/// Launches that prove a deployment, unless fewer are asked for.
+pub(crate) const PROOF_LAUNCHES: usize = 10;

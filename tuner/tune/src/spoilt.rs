@@ -14,6 +14,9 @@ use kilter_stats::verdict::{self, Outcome, Pair, Rule};
 /// Cost of the drop-in for a call that it leaves alone, in seconds, below which there is no damage.
 const DROPIN_SECONDS: f64 = 50e-9;
 
+/// Says whether a call is one of some.
+type Calls<'f> = &'f dyn Fn(&Subject) -> bool;
+
 /// A collective under the deployment beside itself in the untouched library.
 struct Beside {
     subject: Subject,
@@ -43,7 +46,7 @@ pub(crate) fn spoilt(
     jobs: &Jobs<'_>,
     (label, setup): (&str, &Setup),
     (after, untouched): (&Verification, &Medians),
-    (touched, unchanged): (&dyn Fn(&Subject) -> bool, &dyn Fn(&Subject) -> bool),
+    (touched, unchanged): (Calls<'_>, Calls<'_>),
 ) -> anyhow::Result<Vec<(Subject, String)>> {
     let noise_seconds = after.noise_seconds;
     let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
@@ -93,7 +96,7 @@ pub(crate) fn gainless(
     contests: &[Contest],
     (after, untouched): (&Verification, &Medians),
     is_chosen: &dyn Fn(&Subject) -> bool,
-    (mended, unchanged): (&dyn Fn(&Subject) -> bool, &dyn Fn(&Subject) -> bool),
+    (mended, unchanged): (Calls<'_>, Calls<'_>),
 ) -> Vec<(Subject, String)> {
     let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
     let mut all = Vec::new();

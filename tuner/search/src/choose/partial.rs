@@ -4,10 +4,16 @@
 //! It is credited with no target. So a fix is still looked for behind it (by other components, gates, settings of whole launches) and takes its
 //! place. The report names it beside the reason why the cell is not fixed.
 
-use kilter_stats::verdict::Rule;
+use kilter_stats::sample::Sample;
+use kilter_stats::verdict::{Rule, improves, is_beyond};
 
 use super::{Measured, simplest_of_best};
-use crate::joint::gains;
+
+/// Margin between the medians where launches are too few for the test. A slow mode of a machine makes a launch 30 % longer.
+const MARGIN_OF_FEW: f64 = 0.5;
+
+/// Fewest launches that say anything: the order of one pair is chance.
+const FEWEST: usize = 2;
 
 /// The simplest of those that are as good as the fastest of the partial fixes.
 pub(super) fn best<'m>(candidates: &[&'m Measured], rule: &Rule) -> Option<&'m Measured> {
@@ -16,12 +22,28 @@ pub(super) fn best<'m>(candidates: &[&'m Measured], rule: &Rule) -> Option<&'m M
     simplest_of_best(candidates.iter().filter(gains).copied(), rule)
 }
 
+/// True if the launches show that a candidate is faster than the default.
+///
+/// The rule's test decides, with the effect floor, if launches are enough for it: a candidate that gains nothing passes with a probability of
+/// alpha at most. With fewer, each launch of the candidate has to be faster than each of the default, and the default's median has to exceed the
+/// candidate's by half, which a slow mode of the machine does not. These probabilities are of one candidate, and of several one is lucky more often.
+/// The proof has to show the gain once more.
+#[must_use]
+pub(crate) fn gains(default: &Sample, candidate: &Sample, rule: &Rule) -> bool {
+    let launches = default.len().min(candidate.len());
+    if rule.test.smallest_p(launches) <= rule.alpha {
+        return improves(default, candidate, rule);
+    }
+    launches >= FEWEST
+        && rule.is_relevant(default.median(), candidate.median())
+        && is_beyond(default, candidate, MARGIN_OF_FEW)
+}
+
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::Collective;
     use kilter_model::deployment::Selection;
     use kilter_model::not_deployed::NotDeployed;
-    use kilter_stats::sample::Sample;
 
     use super::super::{Choice, Otherwise, choose_among};
     use super::*;
@@ -155,5 +177,20 @@ mod tests {
         ]);
         fix.drop_partial();
         assert!(fix.fixes());
+    }
+
+    #[test]
+    fn few_launches_show_a_gain_only_where_all_are_far_apart() {
+        let rule = Rule::default();
+        let default = sample(&[3.0, 3.1]);
+        assert!(gains(&default, &sample(&[1.0, 1.1]), &rule));
+        assert!(
+            !gains(&default, &sample(&[2.5, 2.4]), &rule),
+            "a slow mode does as much"
+        );
+        assert!(!gains(&sample(&[3.0]), &sample(&[1.0]), &rule), "one pair is chance");
+        let many = sample(&[1.0; 8]);
+        assert!(gains(&many, &sample(&[0.9; 8]), &rule));
+        assert!(!gains(&many, &sample(&[0.97; 8]), &rule), "within the floor");
     }
 }

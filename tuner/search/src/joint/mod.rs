@@ -20,7 +20,6 @@ mod wishes;
 pub use contest::{Told, contest};
 pub use problem::{Bound, Call, Problem, Way};
 pub use solve::{fastest, smallest};
-pub(crate) use table::gains;
 pub use table::{Column, Reading, Table};
 pub use wishes::{Wish, wishes};
 

@@ -6,10 +6,11 @@ use kilter_model::change::Cell;
 use kilter_model::deployment::Selection;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_stats::sample::Sample;
-use kilter_stats::verdict::{Rule, improves, is_beyond};
+use kilter_stats::verdict::Rule;
 
 use super::problem::{Call, Way};
 use crate::arrivals::slower;
+use crate::choose::partial::gains;
 use crate::in_job_search::Held;
 
 /// The ways of one call that launches compared with each other.
@@ -20,12 +21,6 @@ pub type Column = Held;
 pub struct Table {
     columns: BTreeMap<Cell, Vec<Column>>,
 }
-
-/// Margin between the medians where launches are too few for the test. A slow mode of a machine makes a launch 30 % longer.
-const MARGIN_OF_FEW: f64 = 0.5;
-
-/// Fewest launches that say anything: the order of one pair is chance.
-const FEWEST: usize = 2;
 
 /// Rules by which a table becomes calls.
 #[derive(Clone, Copy)]
@@ -167,23 +162,6 @@ fn ways(cell: Cell, columns: &[Column], reading: &Reading<'_>) -> Option<Vec<Way
     Some(ways)
 }
 
-/// True if the launches show that a candidate is faster than the default.
-///
-/// The rule's test decides, with the effect floor, if launches are enough for it: a candidate that gains nothing passes with a probability of
-/// alpha at most. With fewer, each launch of the candidate has to be faster than each of the default, and the default's median has to exceed the
-/// candidate's by half, which a slow mode of the machine does not. These probabilities are of one candidate, and of several one is lucky more often.
-/// The proof has to show the gain once more.
-#[must_use]
-pub(crate) fn gains(default: &Sample, candidate: &Sample, rule: &Rule) -> bool {
-    let launches = default.len().min(candidate.len());
-    if rule.test.smallest_p(launches) <= rule.alpha {
-        return improves(default, candidate, rule);
-    }
-    launches >= FEWEST
-        && rule.is_relevant(default.median(), candidate.median())
-        && is_beyond(default, candidate, MARGIN_OF_FEW)
-}
-
 #[cfg(test)]
 mod tests {
     use kilter_algorithms::Collective;
@@ -239,20 +217,5 @@ mod tests {
         let one = || column(&[("", &[10.0; 5]), ("a", &[8.0, 8.1, 7.9, 8.2, 10.1])]);
         assert!(!read(&[one()])[1].gains);
         assert!(read(&[one(), one()])[1].gains);
-    }
-
-    #[test]
-    fn few_launches_show_a_gain_only_where_all_are_far_apart() {
-        let rule = Rule::default();
-        let default = sample(&[3.0, 3.1]);
-        assert!(gains(&default, &sample(&[1.0, 1.1]), &rule));
-        assert!(
-            !gains(&default, &sample(&[2.5, 2.4]), &rule),
-            "a slow mode does as much"
-        );
-        assert!(!gains(&sample(&[3.0]), &sample(&[1.0]), &rule), "one pair is chance");
-        let many = sample(&[1.0; 8]);
-        assert!(gains(&many, &sample(&[0.9; 8]), &rule));
-        assert!(!gains(&many, &sample(&[0.97; 8]), &rule), "within the floor");
     }
 }

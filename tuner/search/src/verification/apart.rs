@@ -12,8 +12,9 @@ use kilter_stats::verdict::{self, Pair};
 
 use super::allowance::{Allowance, Limit};
 use super::launches::launch;
-use super::side_by_side::{PROOF_LAUNCHES, UNTOUCHED};
+use super::side_by_side::UNTOUCHED;
 use super::{Medians, Verification};
+use crate::PROOF_LAUNCHES;
 use crate::context::{Facts, Jobs};
 use crate::repetition::{Purpose, repetitions_apart, repetitions_of};
 

@@ -7,8 +7,9 @@ use kilter_model::setup::Setup;
 
 use super::allowance::{Allowance, Limit};
 use super::launches::{Timed, launch};
-use super::side_by_side::{PROOF_LAUNCHES, UNTOUCHED};
+use super::side_by_side::UNTOUCHED;
 use super::{Medians, Verification};
+use crate::PROOF_LAUNCHES;
 use crate::context::Jobs;
 
 /// Launches of each side without which nothing is said.

@@ -53,7 +53,6 @@ pub use one_mode::in_one_mode;
 use screened::Screening;
 pub use shown::show;
 use side_by_side::Beside;
-pub(crate) use side_by_side::PROOF_LAUNCHES;
 pub use side_by_side::{Reached, prove};
 
 use crate::context::{Facts, Jobs};

@@ -13,10 +13,8 @@ use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
 use super::within_reach::{self, Expected};
 use super::{Medians, Verification, Work, number_of};
+use crate::PROOF_LAUNCHES;
 use crate::context::{Facts, Jobs};
-
-/// Launches that prove a deployment, unless fewer are asked for.
-pub(crate) const PROOF_LAUNCHES: usize = 10;
 
 /// Suffix of the keys of the untouched library's jobs.
 pub(super) const UNTOUCHED: &str = "/untouched";
