@@ -5,8 +5,8 @@
 //! contain its right sides made of *what is deployed*, the least assignment satisfies every guideline up to local copies and noise (Knuth's
 //! generalisation of Dijkstra's algorithm, doi:10.1016/0020-0190(77)90002-3).
 //!
-//! [`Problem`] has the calls with their ways and the bounds between them, [`fastest`] and [`smallest`] decide, [`wishes`] names the ways that would
-//! close bounds and are to be measured, [`contest`] says it to people.
+//! [`Problem`] has the calls with their ways and the bounds between them, [`fastest`] and [`smallest`] decide, [`wishes()`] names the ways that would
+//! close bounds and are to be measured, [`contest()`] says it to people.
 
 mod contest;
 mod problem;
