@@ -6,7 +6,7 @@
 //! * [`trust`]: whose files are loaded at all.
 //! * [`code`]: which build of a plugin, or of the drop-in, is in this process.
 //! * [`contexts`]: the contexts of plugins on a private communicator, with the scratch that is kept for them, and calls as they are deployed there.
-//! * [`suits`]: whether a call meets the needs of a row.
+//! * [`mod@suits`]: whether a call meets the needs of a row.
 
 pub mod code;
 mod context;
