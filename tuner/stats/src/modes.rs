@@ -2,7 +2,7 @@
 //!
 //! Two ranks may share a core in one launch and not in the next, by the choice of a host that nobody asks; calls then take 1.5 to 2.5 times as long.
 //! A launch's effect is the median, over everything timed in all launches, of the logarithm of a time over its median. Effects that fall into two
-//! groups ([`two_modes`]) are two modes. Times of launches in different modes are not compared with each other: the more frequent mode decides.
+//! groups are two modes. Times of launches in different modes are not compared with each other: the more frequent mode decides.
 
 use crate::sample::Sample;
 use crate::two_modes::best_cut;
