@@ -60,7 +60,7 @@ pub unsafe fn split(
 }
 
 /// Carries a collective out by one call on `inside` elements of each block (of the whole, where there are no blocks), more than there are.
-/// Operands are padded with copies of an element that is there, so that every operator is defined on them.
+/// Operands are padded with copies of an element that is there, on which every predefined operator is defined.
 ///
 /// # Safety
 /// As for [`split`].
