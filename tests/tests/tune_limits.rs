@@ -52,7 +52,7 @@ fn who_keeps_too_much_scratch_is_no_candidate_and_the_report_says_why() {
     };
     let (measured, refused) = (ids("candidates"), ids("refused"));
     println!("measured {measured:?}, refused {refused:?}");
-    assert!(refused.contains(&"reduce.binomial".to_owned()) && refused.contains(&"reduce.as_allreduce".to_owned()));
+    assert!(refused.contains(&"reduce.binomial".to_owned()) && refused.contains(&"reduce.ring".to_owned()));
     assert!(measured.iter().all(|id| !refused.contains(id)) && measured.len() > 1);
     assert!(
         contest["refused"][0]["because"]
