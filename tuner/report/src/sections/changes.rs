@@ -125,8 +125,7 @@ fn change(change: &DeployedChange) -> ChangeView {
     let cells: Vec<String> = change.cells.iter().map(|cell| cell_words(cell)).collect();
     ChangeView {
         kind: kind_words(change.kind),
-        // Reports of before had the sizes in the name alone.
-        is_setting: change.kind == FixKind::Parameter && change.function.is_none() && !change.name.contains(" at "),
+        is_setting: is_setting(change),
         name: match change.kind {
             FixKind::Parameter => change.name.clone(),
             FixKind::Mockup | FixKind::Algorithm => format::function(&change.name),
@@ -147,6 +146,11 @@ fn change(change: &DeployedChange) -> ChangeView {
     }
 }
 
+/// True for a setting of whole launches. Reports of before had the sizes of other changes in the name alone.
+fn is_setting(change: &DeployedChange) -> bool {
+    change.kind == FixKind::Parameter && change.function.is_none() && !change.name.contains(" at ")
+}
+
 /// Ends in a full stop.
 fn sentence(text: &str) -> String {
     let text = text.trim();
@@ -160,6 +164,9 @@ fn sentence(text: &str) -> String {
 /// What the proof did not measure has no number.
 const NOT_MEASURED: &str = "not measured in the proof";
 
+/// A setting of whole launches has no call of its own: its gain is part of each call's.
+const ALL_CALLS: &str = "part of the gain of every call";
+
 /// What a change does to its calls, by the proof.
 fn effect(change: &DeployedChange) -> String {
     match change.calls.as_slice() {
@@ -167,6 +174,7 @@ fn effect(change: &DeployedChange) -> String {
         [] if change.gain.is_finite() && !change.cells.is_empty() => {
             format!("{} times as fast", format::ratio(change.gain))
         }
+        [] if is_setting(change) => ALL_CALLS.to_owned(),
         [] => NOT_MEASURED.to_owned(),
         [call] => format!(
             "{} takes {} instead of {}, {} times as fast{}",
@@ -205,6 +213,7 @@ fn numbers(change: &DeployedChange) -> [String; 3] {
     let none = || format::NONE.to_owned();
     match change.calls.as_slice() {
         [] if change.gain.is_finite() && !change.cells.is_empty() => [none(), none(), format::ratio(change.gain)],
+        [] if is_setting(change) => [none(), none(), ALL_CALLS.to_owned()],
         [] => [none(), none(), NOT_MEASURED.to_owned()],
         [call] => [
             format::seconds(call.default_seconds),
