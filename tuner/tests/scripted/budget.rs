@@ -183,6 +183,25 @@ fn settings_are_tried_in_the_seconds_that_contests_leave() {
     assert!(!warnings.any(|text| text.contains("before every launch setting")));
 }
 
+/// Nothing mends Reduce, for which more settings are tried than the seconds reach for. They leave the proof of Broadcast's row its own.
+#[test]
+fn settings_that_find_nothing_spend_no_seconds_of_the_proof() {
+    let many: Vec<String> = (1..=400).map(|value| value.to_string()).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let library = slow_reduce(|_| false)
+        .setting("idle", "0", &many)
+        .row("bcast.binomial", |_, usual| 0.4 * usual)
+        .slower(20_000.0);
+    let run = tune(library, "--guidelines GL8,GL10 --sizes 4096 --budget 90 --rounds 1");
+    warning(&run, "before every launch setting");
+    assert_eq!(
+        changes(&run),
+        ["MPI_Bcast at 4 KiB=bcast.binomial"],
+        "{:#?}",
+        run.report.warnings
+    );
+}
+
 /// Reduce at 4 KiB is mended by a setting that touches everything, more than the proof has time for: what was violated is proven, and the others are
 /// not said to be as they were.
 #[test]

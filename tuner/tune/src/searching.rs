@@ -65,6 +65,7 @@ pub(super) fn search(
         &label,
         launch,
         (&open, improvable),
+        choices.iter().all(|(_, choice)| choice.chosen.is_none()),
     )?;
     let changed: BTreeSet<&String> = launch_wide.proposals.iter().flat_map(|one| &one.fixes).collect();
     if !changed.is_empty() {
@@ -162,13 +163,15 @@ fn launch_wide(
     label: &str,
     launch: Setup,
     (open, improvable): (&[Target], Vec<Target>),
+    nothing_is_chosen: bool,
 ) -> anyhow::Result<Findings> {
     let targets = [open, &improvable].concat();
     if !options.parameters || targets.is_empty() {
         return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
-    let nothing_is_found = ledger.in_force().is_empty();
+    // The proof lends no seconds where it has something to prove; choices enter the ledger with those of this search.
+    let nothing_is_found = nothing_is_chosen && ledger.in_force().is_empty();
     let budget = &parts.jobs.budget;
     // Where each guideline has its fix, settings are worth a part of the seconds that brought these; and where they were searched before.
     let share = if open.is_empty() || !ledger.verified().is_empty() {
