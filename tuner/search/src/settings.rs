@@ -94,6 +94,7 @@ pub fn search(
     let mut finalists = search.finalists(scored, neutral);
     search.refine(&mut finalists, &present)?;
     finalists.sort_by(|a, b| a.0.total_cmp(&b.0));
+    finalists.truncate(search.confirmable(finalists.len()));
     let left_behind = search.left_behind(screened, neutral, &finalists);
     findings.left_behind.extend(left_behind);
     search.trials.be_brief(false);

@@ -85,6 +85,14 @@ impl Search<'_, '_> {
         Ok(times.map_or(f64::INFINITY, |times| self.cost(&times, present)))
     }
 
+    /// The finalists, of so many, that the search has the seconds to launch beside the present state; one at least, for which they were kept.
+    pub(super) fn confirmable(&self, finalists: usize) -> usize {
+        let budget = &self.trials.parts.jobs.budget;
+        let seconds = |finalists: usize| self.trials.trial_seconds() * (finalists + 1) as f64 * CONFIRMING as f64;
+        let fits = |finalists: &usize| !budget.search_exhausted(seconds(*finalists));
+        (2..=finalists).rev().find(fits).unwrap_or(1)
+    }
+
     /// The candidates that looked better than doing nothing and are no finalists, by id.
     pub(super) fn left_behind(
         &self,
