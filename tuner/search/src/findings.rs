@@ -91,13 +91,6 @@ impl Findings {
         self.proposals.iter().any(|one| one.fixes.contains(&name))
     }
 
-    /// Drops the partial fixes of targets that a confirmed change fixes wholly.
-    pub fn drop_partial(&self, choices: &mut [(Target, Choice)]) {
-        for (_, choice) in choices.iter_mut().filter(|(target, _)| self.fixes(target)) {
-            choice.drop_partial();
-        }
-    }
-
     /// Says of a change of whole launches why it is not deployed.
     pub fn explain(&mut self, change: &Change, why: &NotDeployed) {
         for evidence in self.evidence.values_mut() {

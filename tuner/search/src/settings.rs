@@ -52,6 +52,7 @@ pub fn search(
         situation: situation(&jobs.site, &base, parts.facts.heard()),
         banned,
         trials: Trials::new(parts, format!("{label}/settings"), targets, base),
+        promising: BTreeMap::new(),
         not_taken: BTreeMap::new(),
     };
     let library = &jobs.site.library;
@@ -83,6 +84,7 @@ pub fn search(
     let mut scored: Vec<(f64, LaunchCandidate)> = Vec::new();
     for (candidate, times) in found.times.into_iter().chain(acting) {
         search.refuse(&candidate, &times, &present, &mut findings);
+        search.note_promises(&candidate, &times, &present);
         scored.push((search.cost(&times, &present), candidate));
     }
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -155,6 +157,8 @@ struct Search<'s, 'a> {
     /// Settings that are not proposed.
     banned: &'s BTreeSet<Assignment>,
     trials: Trials<'s, 'a>,
+    /// Names of the targets that a launch of the screening showed faster, by the id of its candidate.
+    promising: BTreeMap<String, BTreeSet<String>>,
     /// Reasons why confirmed candidates are not taken, by id.
     not_taken: BTreeMap<String, NotDeployed>,
 }

@@ -1,5 +1,7 @@
 //! Turns decisions into files, and judges fresh launches under these files.
 
+use std::collections::BTreeSet;
+
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::id;
 use kilter_model::deployment::Assignment;
@@ -16,8 +18,8 @@ use kilter_search::reproducibility;
 use kilter_search::verification::{JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
-use super::spoilt::{gainless, spoilt};
-use super::taking_back::{take_back, take_back_broken, take_back_halves, take_back_idle};
+use super::spoilt::{gainless, gainless_targets, spoilt};
+use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_halves, take_back_idle};
 use super::{Tuned, apart};
 
 /// Verifications of one deployment, each with less in it than the one before.
@@ -87,7 +89,11 @@ pub(super) fn deploy_and_verify(
         tuned.untouched = proven.untouched;
         tuned.arrivals = proven.arrivals;
         let (progress, library) = (&parts.jobs.progress, &parts.jobs.site.library);
-        let is_changed = attempt + 1 < ATTEMPTS && take_back(ledger, progress, library, &spoilt, &tuned.before);
+        let mut is_changed = false;
+        if attempt + 1 < ATTEMPTS {
+            is_changed |= take_back(ledger, progress, library, &spoilt, &tuned.before);
+            is_changed |= take_back_gainless(ledger, progress, &proven.gainless, &tuned.before);
+        }
         if !is_changed {
             for (_, note) in spoilt {
                 progress.warn(&format!("{note}; compare before you deploy"));
@@ -122,6 +128,8 @@ struct Proven {
     untouched: Medians,
     /// Subjects that got slower, each with a note of how much.
     spoilt: Vec<(Subject, String)>,
+    /// Names of targets whose calls show no gain.
+    gainless: BTreeSet<String>,
 }
 
 /// Emits the decisions that act, and measures them; `None` if nothing is left.
@@ -158,12 +166,15 @@ fn emit_and_prove(
         let mut before = tuned.before.cells.iter().filter(at);
         is_kept && before.any(|one| one.comparison.verdict == Outcome::Violated)
     };
+    let mut without_gain = BTreeSet::new();
     if !parts.jobs.site.options.is_exact() {
+        let unchanged = |subject: &Subject| deployed.leaves(subject);
+        without_gain = gainless_targets((&after, &untouched), (&mended, &unchanged));
         spoilt.extend(gainless(
             &tuned.contests,
             (&after, &untouched),
             &|subject| deployed.chooses_for(subject),
-            (&mended, &|subject| deployed.leaves(subject)),
+            (&mended, &unchanged),
         ));
     }
     let mut arrivals = Vec::new();
@@ -181,6 +192,7 @@ fn emit_and_prove(
         after,
         untouched,
         spoilt,
+        gainless: without_gain,
     }))
 }
 

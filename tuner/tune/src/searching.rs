@@ -87,7 +87,6 @@ pub(super) fn search(
             }
         }
     }
-    launch_wide.drop_partial(&mut choices);
     for target in &open {
         if target.collective().is_none() && !launch_wide.fixes(target) {
             give_up(ledger, target, NOTHING_REPLACES);
@@ -177,8 +176,10 @@ fn launch_wide(
     let share = if open.is_empty() || !ledger.verified().is_empty() {
         let seconds = (SETTINGS_SHARE * budget.spent_seconds()).max(LEAST_SETTINGS_SHARE * budget.total_seconds());
         (seconds / budget.search_seconds().max(1.0)).min(1.0)
-    } else {
+    } else if nothing_is_found {
         1.0
+    } else {
+        SHARE_BESIDE_CHOICES
     };
     let found = budget.with_loan(nothing_is_found, || {
         budget.with_share(share, || {
@@ -278,3 +279,7 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
 /// case.
 const SETTINGS_SHARE: f64 = 0.25;
 const LEAST_SETTINGS_SHARE: f64 = 0.1;
+
+/// Share of the seconds left for searching that they may spend where a guideline is open and other calls have their ways: what the proof takes back of
+/// these needs a second proof.
+const SHARE_BESIDE_CHOICES: f64 = 0.5;

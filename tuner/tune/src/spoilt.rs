@@ -7,6 +7,7 @@ use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_search::DAMAGE_FLOOR;
 use kilter_search::context::{Jobs, Site};
+use kilter_search::target::Target;
 use kilter_search::verification::{Medians, Verification, in_one_mode, measure_in_turn};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Outcome, Pair, Rule};
@@ -98,9 +99,9 @@ pub(crate) fn gainless(
     is_chosen: &dyn Fn(&Subject) -> bool,
     (mended, unchanged): (Calls<'_>, Calls<'_>),
 ) -> Vec<(Subject, String)> {
-    let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
     let mut all = Vec::new();
-    for (subject, deployed) in own.iter().filter(|(subject, _)| is_chosen(subject) && !mended(subject)) {
+    for one in without_gain((after, untouched), (mended, unchanged)) {
+        let subject = &one.subject;
         let is_of = |one: &&Contest| {
             let name = subject.collective().map(|collective| collective.name());
             name == Some(one.function.as_str()) && one.bytes == subject.bytes
@@ -110,23 +111,40 @@ pub(crate) fn gainless(
             all.find(|one| one.chosen)
         });
         let was_promised = chosen.is_some_and(|one| one.ratio_to_default < PROMISE);
-        let pair = (
-            Sample::new(deployed.clone()),
-            reference.get(subject).cloned().map(Sample::new),
-        );
-        if let (true, (Ok(deployed), Some(Ok(default)))) = (was_promised, pair) {
-            let ratio = deployed.median() / default.median();
-            if ratio > NO_GAIN {
-                let beside = Beside {
-                    subject: subject.clone(),
-                    ratio,
-                    is_slower: false,
-                };
-                all.push(beside.note());
-            }
+        if was_promised && is_chosen(subject) {
+            all.push(one.note());
         }
     }
     all
+}
+
+/// Names of the targets whose calls take as long as in the untouched library, and whose guidelines are not `mended` either: nothing that was deployed for
+/// them alone shows a gain.
+pub(crate) fn gainless_targets(
+    medians: (&Verification, &Medians),
+    (mended, unchanged): (Calls<'_>, Calls<'_>),
+) -> BTreeSet<String> {
+    let all = without_gain(medians, (mended, unchanged)).into_iter();
+    let target = |one: Beside| Some(Target::unbounded(one.subject.collective()?, one.subject.bytes).name());
+    all.filter_map(target).collect()
+}
+
+/// The collectives, beside the `mended` ones, that take as long as in the untouched library.
+fn without_gain(
+    (after, untouched): (&Verification, &Medians),
+    (mended, unchanged): (Calls<'_>, Calls<'_>),
+) -> Vec<Beside> {
+    let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
+    let beside = |(subject, deployed): (&Subject, &Vec<f64>)| {
+        let median = |medians: &Vec<f64>| Some(Sample::new(medians.clone()).ok()?.median());
+        let ratio = median(deployed)? / median(reference.get(subject)?)?;
+        (ratio > NO_GAIN && !mended(subject)).then(|| Beside {
+            subject: subject.clone(),
+            ratio,
+            is_slower: false,
+        })
+    };
+    own.iter().filter_map(beside).collect()
 }
 
 /// Compares the collectives and volumes, of those `touched`, with the untouched library measured in the same minutes.

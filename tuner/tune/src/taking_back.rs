@@ -165,6 +165,18 @@ pub(super) fn take_back(
     changed
 }
 
+/// Takes back new settings of whole launches all of whose targets are among the `gainless` ones, by name. True if there were any.
+pub(super) fn take_back_gainless(
+    ledger: &mut Ledger,
+    progress: &Progress,
+    gainless: &BTreeSet<String>,
+    before: &Verification,
+) -> bool {
+    let because = "the calls that it was chosen for take as long as in the untouched library";
+    let gone = ledger.take_back_gainless(gainless, because);
+    say_gone(ledger, progress, &gone, because, before)
+}
+
 /// Takes back the selection of a cell, for which none is proposed any more. True if there was one.
 fn close(ledger: &mut Ledger, progress: &Progress, cell: Cell, because: &str, before: &Verification) -> bool {
     let selection = ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before));

@@ -54,6 +54,20 @@ impl Ledger {
         self.end(&guilty, because, &[Bar::Settings])
     }
 
+    /// Takes back the new settings of whole launches that show no gain: those whose targets all are among the `gainless` ones, by name.
+    pub fn take_back_gainless(&mut self, gainless: &BTreeSet<String>, because: &str) -> Gone {
+        let is_gainless = |decision: &Decision| {
+            let is_new = decision.state == State::Deployed && decision.change.selection.is_none();
+            is_new && !decision.fixes.is_empty() && decision.fixes.is_subset(gainless)
+        };
+        let all = self.decisions.iter().enumerate();
+        let places: Vec<usize> = all
+            .filter(|(_, one)| is_gainless(one))
+            .map(|(place, _)| place)
+            .collect();
+        self.end(&places, because, &[Bar::Settings])
+    }
+
     /// Takes back the latest change that has all of these settings. It bars nothing: the caller does not propose the change again.
     pub fn take_back_latest(&mut self, settings: &[Assignment], because: &str) -> Gone {
         let has_all = |decision: &Decision| settings.iter().all(|setting| decision.change.sets(setting));

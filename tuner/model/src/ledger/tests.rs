@@ -137,6 +137,19 @@ fn what_was_chosen_for_overlap_leaves_what_was_there_before() {
     }
 }
 
+#[test]
+fn new_settings_are_taken_back_where_none_of_their_targets_gains() {
+    let (proven_before, one, other) = (set("btl", "1"), set("coll", "2"), set("malloc", "3"));
+    let mut ledger = proven(&[launch(std::slice::from_ref(&proven_before), &["reduce 8"])]);
+    ledger.deploy(launch(std::slice::from_ref(&one), &["reduce 8", "scan 8"]));
+    ledger.deploy(launch(std::slice::from_ref(&other), &["bcast 8", "scan 8"]));
+    let gainless = ["reduce 8", "scan 8", "gather 8"].map(str::to_owned);
+    let gone = ledger.take_back_gainless(&BTreeSet::from(gainless), "as long as before");
+    assert_eq!(gone.settings, std::slice::from_ref(&one));
+    assert_eq!(settings(&ledger), [proven_before, other]);
+    assert_eq!(ledger.barred_settings(), BTreeSet::from([one]));
+}
+
 /// A variable that chooses the algorithm of one collective slows no other.
 #[test]
 fn the_variable_of_the_slowed_collective_goes_first() {

@@ -8,6 +8,7 @@ use kilter_model::not_deployed::{Measure, NotDeployed, Slowed};
 use kilter_model::plan::Subject;
 use kilter_model::report::{Contestant, FixKind};
 use kilter_protocol::fault::FaultKind;
+use kilter_stats::benjamini_hochberg;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
@@ -43,7 +44,7 @@ impl Search<'_, '_> {
                 self.refuse_finalist(&candidate_id, self.failed(&candidate_id));
                 continue;
             }
-            let shown = self.shown(untouched, times);
+            let shown = self.shown(untouched, times, self.promising.get(&candidate_id));
             match shown.judged(&fixed_before, &fixed_so_far) {
                 Judged::Taken => {
                     let change = Change::of_launch(candidate.assignments.clone());
@@ -74,19 +75,31 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Compares a finalist's launches with those of the present state.
-    fn shown(&self, untouched: &Samples, times: &Samples) -> Shown {
+    /// Compares a finalist's launches with those of the present state. Of the many calls without bounds, five launches show some faster by chance; so
+    /// those that count are `promising`, as a launch of the screening showed, and the tests of these share their error.
+    fn shown(&self, untouched: &Samples, times: &Samples, promising: Option<&BTreeSet<String>>) -> Shown {
         let parts = &self.trials.parts;
         let rule = parts.jobs.site.rule(parts.facts.noise_seconds());
+        let before_and_after = |target: &Target| untouched.get(&target.left).zip(times.get(&target.left));
         let is_improved = |target: &&Target| {
-            let before_and_after = untouched.get(&target.left).zip(times.get(&target.left));
-            before_and_after.is_some_and(|(before, after)| {
+            before_and_after(target).is_some_and(|(before, after)| {
                 // A way that acts on this call alone is there already.
                 let is_best = rule.is_relevant(target.best_ratio * before.median(), after.median());
                 is_best && improves(before, after, &rule)
             })
         };
-        let improved: Vec<&Target> = self.trials.targets.iter().filter(is_improved).collect();
+        let is_of_many = |target: &Target| target.bounds.is_empty() && !target.asked_for;
+        let is_promising = |target: &&Target| promising.is_some_and(|names| names.contains(&target.name()));
+        let (of_many, few): (Vec<&Target>, Vec<&Target>) =
+            self.trials.targets.iter().partition(|target| is_of_many(target));
+        let of_many: Vec<&Target> = of_many.into_iter().filter(is_promising).collect();
+        let p = |target: &&Target| {
+            before_and_after(target).map_or(1.0, |(before, after)| rule.test.p_left_greater(before, after))
+        };
+        let adjusted = benjamini_hochberg::adjust(&of_many.iter().map(p).collect::<Vec<f64>>());
+        let shown = of_many.into_iter().zip(adjusted).filter(|(_, p)| *p <= rule.alpha);
+        let all = few.into_iter().chain(shown.map(|(target, _)| target));
+        let improved: Vec<&Target> = all.filter(is_improved).collect();
         let met = self.fixed(|subject| median(times, subject));
         let bounded = improved.iter().filter(|target| !target.bounds.is_empty());
         let missed = bounded.filter(|target| !met.contains(&target.name()));

@@ -22,10 +22,6 @@ impl Search<'_, '_> {
     /// Distance of the targets from their bounds, less what they gain over the best ways that are known, plus the damage done elsewhere: a sum of natural
     /// logarithms of ratios. Smaller is better.
     pub(super) fn cost(&self, times: &Times, base: &Times) -> f64 {
-        let log_ratio = |a: Option<&f64>, b: Option<&f64>| match (a, b) {
-            (Some(a), Some(b)) => (a / b).ln(),
-            _ => 0.0,
-        };
         let floor = (1.0 + self.trials.parts.jobs.site.options.effect_floor).ln();
         let mut cost = 0.0;
         for target in self.trials.targets {
@@ -36,9 +32,7 @@ impl Search<'_, '_> {
                 .map(|bound| log_ratio(left, times.get(bound)))
                 .fold(0.0_f64, f64::max)
                 - floor;
-            let gain = log_ratio(left, base.get(&target.left)) - target.best_ratio.ln();
-            let gain = if gain < -BEYOND.ln() { gain } else { 0.0 };
-            cost += self.weight(&target.left, base) * (excess.max(0.0) + gain);
+            cost += self.weight(&target.left, base) * (excess.max(0.0) + gain(target, times, base));
         }
         // Damage that exact times show in one launch needs no further ones.
         let exact = self.trials.parts.jobs.site.options.is_exact();
@@ -54,6 +48,17 @@ impl Search<'_, '_> {
             }
         }
         cost
+    }
+
+    /// Keeps which targets a candidate made faster in a launch of the screening: these are what launches that confirm have to show again.
+    pub(super) fn note_promises(&mut self, candidate: &LaunchCandidate, times: &Times, base: &Times) {
+        let faster = self
+            .trials
+            .targets
+            .iter()
+            .filter(|target| gain(target, times, base) < 0.0);
+        let names = faster.map(Target::name).collect();
+        self.promising.insert(id(&candidate.assignments), names);
     }
 
     /// Weight of a left side: 1, or with a call mix the time that the application spends in it over the mean of the targets.
@@ -109,5 +114,18 @@ impl Search<'_, '_> {
             })
             .map(Target::name)
             .collect()
+    }
+}
+
+/// Natural logarithm of a target's time over that of the best way that is known; 0 where it is no gain that counts.
+fn gain(target: &Target, times: &Times, base: &Times) -> f64 {
+    let gain = log_ratio(times.get(&target.left), base.get(&target.left)) - target.best_ratio.ln();
+    if gain < -BEYOND.ln() { gain } else { 0.0 }
+}
+
+fn log_ratio(a: Option<&f64>, b: Option<&f64>) -> f64 {
+    match (a, b) {
+        (Some(a), Some(b)) => (a / b).ln(),
+        _ => 0.0,
     }
 }

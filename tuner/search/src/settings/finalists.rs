@@ -81,8 +81,11 @@ impl Search<'_, '_> {
         let Some(other) = other.filter(|other| !self.is_banned(other)) else {
             return Ok(f64::INFINITY);
         };
-        let times = self.trials.launch(&other.assignments)?;
-        Ok(times.map_or(f64::INFINITY, |times| self.cost(&times, present)))
+        let Some(times) = self.trials.launch(&other.assignments)? else {
+            return Ok(f64::INFINITY);
+        };
+        self.note_promises(&other, &times, present);
+        Ok(self.cost(&times, present))
     }
 
     /// The finalists, of so many, that the search has the seconds to launch beside the present state; one at least, for which they were kept.
