@@ -172,14 +172,12 @@ fn launch_wide(
     // The proof lends no seconds where it has something to prove; choices enter the ledger with those of this search.
     let nothing_is_found = nothing_is_chosen && ledger.in_force().is_empty();
     let budget = &parts.jobs.budget;
-    // Where each guideline has its fix, settings are worth a part of the seconds that brought these; and where they were searched before.
-    let share = if open.is_empty() || !ledger.verified().is_empty() {
-        let seconds = (SETTINGS_SHARE * budget.spent_seconds()).max(LEAST_SETTINGS_SHARE * budget.total_seconds());
-        (seconds / budget.search_seconds().max(1.0)).min(1.0)
-    } else if nothing_is_found {
+    // Where calls have their ways, settings are worth a part of the seconds that brought these: what the proof takes back needs a second proof.
+    let share = if nothing_is_found {
         1.0
     } else {
-        SHARE_BESIDE_CHOICES
+        let seconds = (SETTINGS_SHARE * budget.spent_seconds()).max(LEAST_SETTINGS_SHARE * budget.total_seconds());
+        (seconds / budget.search_seconds().max(1.0)).min(1.0)
     };
     let found = budget.with_loan(nothing_is_found, || {
         budget.with_share(share, || {
@@ -275,11 +273,7 @@ fn give_up(ledger: &mut Ledger, target: &Target, reason: &str) {
     }
 }
 
-/// Share of the seconds so far that settings of whole launches may spend where nothing is open, and the share of the budget that they may spend in any
-/// case.
+/// Share of the seconds so far that settings of whole launches may spend where calls have their ways, and the share of the budget that they may spend in
+/// any case.
 const SETTINGS_SHARE: f64 = 0.25;
 const LEAST_SETTINGS_SHARE: f64 = 0.1;
-
-/// Share of the seconds left for searching that they may spend where a guideline is open and other calls have their ways: what the proof takes back of
-/// these needs a second proof.
-const SHARE_BESIDE_CHOICES: f64 = 0.5;
