@@ -83,7 +83,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
         // A job that has not the seconds to start measures nothing, and has its grace all the same.
         let is_over = budget.left_seconds() < jobs.launch_seconds();
         if is_over || round > 1 && budget.search_exhausted(0.0) {
-            progress.warn("the budget ended while violations were left to fix; raise --budget");
+            progress.warn(&format!("the budget ended {}; raise --budget", left_to_do(&targets)));
             return Ok(ControlFlow::Break(()));
         }
         if violated > 0 {
@@ -188,6 +188,23 @@ impl<'c, 'a> Rounds<'c, 'a> {
         tuned.goals.draw(jobs, staged.transpose()?.as_ref())?;
         Ok(tuned)
     }
+}
+
+/// Names of targets that a warning has at most.
+const NAMED: usize = 3;
+
+/// What a budget left to do.
+fn left_to_do(targets: &[Target]) -> String {
+    if targets.is_empty() {
+        return "while targets for overlap were missed".to_owned();
+    }
+    let mut names: Vec<String> = targets.iter().take(NAMED).map(Target::name).collect();
+    let others = targets.len() - names.len();
+    if others > 0 {
+        names.push(format!("{others} more"));
+    }
+    let calls = kilter_render::format::count(targets.len(), "call");
+    format!("while {calls} broke guidelines still ({})", names.join(", "))
 }
 
 /// Searches settings that bring targets for overlap nearer, beside the whole deployment, and enters the findings.
