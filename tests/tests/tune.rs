@@ -189,7 +189,7 @@ fn malloc_thresholds_are_tried_beside_an_algorithm_of_kilters_on_four_ranks() {
     let database = rusqlite::Connection::open(out.path().join("kilter.db")).unwrap();
     let under_them = "SELECT count(*) FROM launches WHERE command_line LIKE '%MALLOC_MMAP_THRESHOLD_=1073741824%'";
     let launches: i64 = database.query_row(under_them, [], |row| row.get(0)).unwrap();
-    // Where an algorithm halves the time, settings have nothing to gain, and none is launched.
+    // Settings have nothing to gain where an algorithm halves the time, and none is launched.
     let halved = candidates
         .iter()
         .any(|candidate| candidate["ratio_to_default"].as_f64().unwrap() < 0.5);

@@ -10,8 +10,8 @@
 //! The steps are as many as the longest block has parts, since every rank publishes every epoch.
 
 use crate::patterns::blocks::Blocks;
-use crate::reduce_scatter_block::shared_memory::cost;
-use crate::shared_memory::{SEGMENT_BYTES, Steps, part};
+use crate::reduce_scatter_block::shared_memory::{combine, cost};
+use crate::shared_memory::SEGMENT_BYTES;
 use crate::{Algorithm, Arguments, Collective, Need, Transport, TransportError};
 
 /// The id of [`INFO`].
@@ -40,33 +40,8 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     if input.is_empty() {
         return Ok(());
     }
-    let (rank, p) = (transport.rank(), transport.size());
-    if p == 1 {
-        transport.copy(input, output);
-        return Ok(());
-    }
     let blocks = Blocks::new(input_blocks);
-    let part = part(parameters, p, transport.element_bytes());
-    let mut steps = Steps::begin(transport, p * part)?;
-    let all = steps.all();
-    for index in 0..blocks.longest().div_ceil(part) {
-        let of = |rank: usize| {
-            let block = &input[blocks.get(rank)];
-            let begin = (index * part).min(block.len());
-            &block[begin..(begin + part).min(block.len())]
-        };
-        steps.next(all)?;
-        for other in (0..p).filter(|&other| other != rank && !of(other).is_empty()) {
-            steps.put(other * part, of(other));
-        }
-        steps.publish();
-        steps.wait(all)?;
-        let own = of(rank);
-        if !own.is_empty() {
-            let output = &mut output[index * part..][..own.len()];
-            steps.fold(p - 1, rank * part, own, output)?;
-        }
-    }
-    steps.end();
-    Ok(())
+    combine(transport, (input, output), parameters, blocks.longest(), |rank| {
+        blocks.get(rank)
+    })
 }

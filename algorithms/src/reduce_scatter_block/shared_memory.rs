@@ -8,6 +8,8 @@
 //!         (b = bytes of a block, n = p*b, p = ranks, s = `segment_bytes`; alpha in s, beta and gamma in s/byte); exact for
 //!         every p > 1 where elements fill parts.
 
+use std::ops::Range;
+
 use crate::shared_memory::{SEGMENT_BYTES, Steps, cost_part, part, steps};
 use crate::{Algorithm, Arguments, Collective, Cost, Need, Setting, Transport, TransportError};
 
@@ -46,10 +48,23 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
         parameters,
         ..
     } = arguments;
-    let (rank, p, block) = (transport.rank(), transport.size(), output.len());
+    let block = output.len();
     if block == 0 {
         return Ok(());
     }
+    let of = |rank: usize| rank * block..(rank + 1) * block;
+    combine(transport, (input, output), parameters, block, of)
+}
+
+/// Combines the parts of each rank's `block` of the input, the longest of which has `longest` bytes.
+pub(crate) fn combine<T: Transport>(
+    transport: &mut T,
+    (input, output): (&[u8], &mut [u8]),
+    parameters: &[u64],
+    longest: usize,
+    block: impl Fn(usize) -> Range<usize>,
+) -> Result<(), TransportError> {
+    let (rank, p) = (transport.rank(), transport.size());
     if p == 1 {
         transport.copy(input, output);
         return Ok(());
@@ -57,16 +72,23 @@ pub(crate) fn run<T: Transport>(transport: &mut T, arguments: Arguments<'_>) -> 
     let part = part(parameters, p, transport.element_bytes());
     let mut steps = Steps::begin(transport, p * part)?;
     let all = steps.all();
-    for (index, output) in output.chunks_mut(part).enumerate() {
-        let of = |rank: usize| &input[rank * block + index * part..][..output.len()];
+    for first in (0..longest).step_by(part) {
+        let of = |rank: usize| {
+            let block = &input[block(rank)];
+            let begin = first.min(block.len());
+            &block[begin..(begin + part).min(block.len())]
+        };
         steps.next(all)?;
-        for other in (0..p).filter(|&other| other != rank) {
+        for other in (0..p).filter(|&other| other != rank && !of(other).is_empty()) {
             steps.put(other * part, of(other));
         }
         steps.publish();
         steps.wait(all)?;
         let own = of(rank);
-        steps.fold(p - 1, rank * part, own, output)?;
+        if !own.is_empty() {
+            let output = &mut output[first..][..own.len()];
+            steps.fold(p - 1, rank * part, own, output)?;
+        }
     }
     steps.end();
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use kilter_algorithms::closing::{Closing, Way};
+use kilter_algorithms::closing::Closing;
 use kilter_algorithms::{Entry, registry};
 use kilter_mpi::{Arena, CallArguments, Caller, Division, Library, MpiTransport, OverMpi, Pipeline, constants};
 
@@ -118,14 +118,9 @@ pub(crate) unsafe fn run_closing(
         unsafe { Library.call(closing.collective, call.comm, &arguments, blocks, arena)? };
         return Ok(());
     };
-    let inside = (closing.collective, inside);
+    let of = (closing.collective, closing.way, inside);
     // SAFETY: the buffers have the shapes of the call, all ranks make it and decide alike, by this function's contract.
-    let run = |caller: &mut dyn Caller| unsafe {
-        match closing.way {
-            Way::Split => kilter_mpi::split(caller, inside, call.comm, &arguments, arena),
-            Way::Padded => kilter_mpi::padded(caller, inside, call.comm, &arguments, arena),
-        }
-    };
+    let run = |caller: &mut dyn Caller| unsafe { kilter_mpi::closing_call(caller, of, call.comm, &arguments, arena) };
     Ok(as_deployed(call, inner, run)?)
 }
 

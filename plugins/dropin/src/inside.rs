@@ -1,4 +1,4 @@
-//! What the profile has for calls inside the implementations that are made of collectives.
+//! The profile's choices for calls inside the implementations that are made of collectives.
 
 use kilter_algorithms::Collective;
 use kilter_host::{Chosen, Deployed};

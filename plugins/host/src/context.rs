@@ -20,7 +20,7 @@ struct Kept {
     host: Beside,
 }
 
-/// What `kilter_context.host` points to.
+/// The data behind `kilter_context.host`.
 struct Beside {
     /// Scratch in units of 16 bytes, so that it is aligned for any type.
     scratch: Vec<u128>,

@@ -19,7 +19,7 @@ use crate::{numbers, suits};
 /// Calls inside a call inside a call: so many at most. What lies deeper is the library's.
 pub const MOST_INSIDE: usize = 4;
 
-/// What is deployed on a communicator, the same on all its ranks.
+/// The deployment on a communicator, the same on all its ranks.
 pub trait Deployed {
     /// The row for calls of this collective with this total volume in bytes, which is 0 where not every rank knows it. `None`: the library's own
     /// runs.

@@ -1,4 +1,4 @@
-//! Whether a call meets the needs of a row.
+//! The needs of a row, and the calls that meet them.
 
 use kilter_abi::Arguments;
 use kilter_algorithms::Collective;

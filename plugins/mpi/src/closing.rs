@@ -1,111 +1,37 @@
 //! A collective by calls of itself at another volume: in parts, or padded. The local copies that this takes are made in every run.
 
 use kilter_algorithms::Collective;
+use kilter_algorithms::closing::Way;
 use mpi_sys::MPI_Comm;
 
 use crate::in_use::InUse;
 use crate::layout::Layout;
 use crate::{Arena, CallArguments, Caller, Division, MpiError, constants};
 
-/// Carries a collective out by calls on `inside` elements of each block (of the whole, where there are no blocks), one after the other; the last
-/// one has what is left.
+/// Carries a collective out by calls of itself on `inside` elements of each block (of the whole, where there are no blocks): one after the other, the last
+/// one with what is left, or a single one that is padded.
 ///
 /// # Safety
 /// As for [`crate::library_call`]. `comm` is an intracommunicator with this arena, elements lie within their extent, and all ranks pass the same
-/// collective and the same `inside`.
-pub unsafe fn split(
+/// collective, way and `inside`.
+pub unsafe fn closing_call(
     caller: &mut dyn Caller,
-    (collective, inside): (Collective, usize),
+    (collective, way, inside): (Collective, Way, usize),
     comm: MPI_Comm,
     arguments: &CallArguments,
     arena: &mut Arena,
 ) -> Result<(), MpiError> {
     let mut call = Call::of(collective, comm, arguments, arena)?;
-    let (length, inside) = (call.length, inside.max(1));
-    if length == 0 {
+    if call.length == 0 {
         return Ok(());
     }
-    // What is one block lies in one piece; several blocks of a part are copied together. One copy of each side serves all parts.
-    let [given, taken] = [call.given, call.taken].map(|side| if side.blocks > 1 { side.blocks * inside } else { 0 });
-    let [copied, got] = [call.scratch(given)?, call.scratch(taken)?];
-    for begin in (0..length).step_by(inside) {
-        let part = inside.min(length - begin);
-        // SAFETY: the sides are those of the call, by this function's contract, and copies hold a part of each block.
-        unsafe {
-            let mut send = call.element(call.given.at, begin);
-            if !copied.is_null() {
-                call.copy(
-                    (call.given.at, begin, length),
-                    (copied, 0, part),
-                    (call.given.blocks, part),
-                );
-                send = copied;
-            }
-            let recv = if got.is_null() {
-                call.element(call.taken.at, begin)
-            } else {
-                got
-            };
-            call.make(caller, (send, recv), part)?;
-            if !got.is_null() {
-                call.copy(
-                    (got, 0, part),
-                    (call.taken.at, begin, length),
-                    (call.taken.blocks, part),
-                );
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Carries a collective out by one call on `inside` elements of each block (of the whole, where there are no blocks), more than there are.
-/// Operands are padded with copies of an element that is there, on which every predefined operator is defined.
-///
-/// # Safety
-/// As for [`split`].
-pub unsafe fn padded(
-    caller: &mut dyn Caller,
-    (collective, inside): (Collective, usize),
-    comm: MPI_Comm,
-    arguments: &CallArguments,
-    arena: &mut Arena,
-) -> Result<(), MpiError> {
-    let mut call = Call::of(collective, comm, arguments, arena)?;
-    let (length, inside) = (call.length, inside.max(call.length));
-    if length == 0 {
-        return Ok(());
-    }
-    let send = call.scratch(call.given.blocks * inside)?;
-    let recv = call.scratch(call.taken.blocks * inside)?;
-    let is_source = collective == Collective::Bcast && call.is_root;
-    // The lowest rank of an exclusive scan gets nothing.
-    let is_untouched = collective == Collective::Exscan && call.rank == 0;
-    // SAFETY: the sides are those of the call, by this function's contract, and copies hold `inside` elements of each block.
+    // SAFETY: by this function's contract.
     unsafe {
-        call.copy(
-            (call.given.at, 0, length),
-            (send, 0, inside),
-            (call.given.blocks, length),
-        );
-        if collective.has_operator() {
-            for block in 0..call.given.blocks {
-                call.pad(call.element(send, block * inside), length, inside);
-            }
-        }
-        if is_source {
-            call.copy((call.taken.at, 0, length), (recv, 0, inside), (1, length));
-        }
-        call.make(caller, (send, recv), inside)?;
-        if !is_source && !is_untouched {
-            call.copy(
-                (recv, 0, inside),
-                (call.taken.at, 0, length),
-                (call.taken.blocks, length),
-            );
+        match way {
+            Way::Split => call.split(caller, inside.max(1)),
+            Way::Padded => call.padded(caller, inside),
         }
     }
-    Ok(())
 }
 
 /// Data of one side of a call on this rank: so many blocks, none if it has no such data.
@@ -188,6 +114,86 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// Makes it in parts of `inside` elements of each block.
+    ///
+    /// # Safety
+    /// As for [`closing_call`].
+    unsafe fn split(&mut self, caller: &mut dyn Caller, inside: usize) -> Result<(), MpiError> {
+        let length = self.length;
+        // One block lies in one piece; several blocks of a part are copied together. One copy of each side serves all parts.
+        let [given, taken] =
+            [self.given, self.taken].map(|side| if side.blocks > 1 { side.blocks * inside } else { 0 });
+        let [copied, got] = [self.scratch(given)?, self.scratch(taken)?];
+        for begin in (0..length).step_by(inside) {
+            let part = inside.min(length - begin);
+            // SAFETY: the sides are those of the call, by this function's contract, and copies hold a part of each block.
+            unsafe {
+                let mut send = self.element(self.given.at, begin);
+                if !copied.is_null() {
+                    self.copy(
+                        (self.given.at, begin, length),
+                        (copied, 0, part),
+                        (self.given.blocks, part),
+                    );
+                    send = copied;
+                }
+                let recv = if got.is_null() {
+                    self.element(self.taken.at, begin)
+                } else {
+                    got
+                };
+                self.make(caller, (send, recv), part)?;
+                if !got.is_null() {
+                    self.copy(
+                        (got, 0, part),
+                        (self.taken.at, begin, length),
+                        (self.taken.blocks, part),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes it on `inside` elements of each block, or as many as there are. Operands are padded with copies of an element that is there, on which
+    /// every predefined operator is defined.
+    ///
+    /// # Safety
+    /// As for [`closing_call`].
+    unsafe fn padded(&mut self, caller: &mut dyn Caller, inside: usize) -> Result<(), MpiError> {
+        let (length, inside) = (self.length, inside.max(self.length));
+        let send = self.scratch(self.given.blocks * inside)?;
+        let recv = self.scratch(self.taken.blocks * inside)?;
+        let is_source = self.collective == Collective::Bcast && self.is_root;
+        // The lowest rank of an exclusive scan gets nothing.
+        let is_untouched = self.collective == Collective::Exscan && self.rank == 0;
+        // SAFETY: the sides are those of the call, by this function's contract, and copies hold `inside` elements of each block.
+        unsafe {
+            self.copy(
+                (self.given.at, 0, length),
+                (send, 0, inside),
+                (self.given.blocks, length),
+            );
+            if self.collective.has_operator() {
+                for block in 0..self.given.blocks {
+                    self.pad(self.element(send, block * inside), length, inside);
+                }
+            }
+            if is_source {
+                self.copy((self.taken.at, 0, length), (recv, 0, inside), (1, length));
+            }
+            self.make(caller, (send, recv), inside)?;
+            if !is_source && !is_untouched {
+                self.copy(
+                    (recv, 0, inside),
+                    (self.taken.at, 0, length),
+                    (self.taken.blocks, length),
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Scratch for so many elements, until the call ends; null for none.
     fn scratch(&mut self, elements: usize) -> Result<*mut u8, MpiError> {
         if elements == 0 {
@@ -196,7 +202,7 @@ impl<'a> Call<'a> {
         self.in_use.scratch(elements.saturating_mul(self.element_bytes))
     }
 
-    /// Where an element lies.
+    /// The address of an element.
     fn element(&self, at: *mut u8, place: usize) -> *mut u8 {
         if at.is_null() {
             return at;

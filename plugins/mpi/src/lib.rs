@@ -55,7 +55,7 @@ mod transport;
 
 pub use arena::Arena;
 pub use arguments::CallArguments;
-pub use closing::{padded, split};
+pub use closing::closing_call;
 pub use error::MpiError;
 pub use lanes::LanesError;
 pub use library::{Caller, Division, Library, abort, library_call};

@@ -198,7 +198,7 @@ impl Options {
     }
 }
 
-/// What a deployment is to reach.
+/// The aim of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Goal {
     /// Every call that can become faster does, and no guideline is broken.
@@ -236,7 +236,7 @@ pub struct TuneOptions {
     pub algorithms: bool,
     /// Collectives and sizes that are put through the contest even without a violation.
     pub contests: Vec<(Collective, u64)>,
-    /// What a deployment is to reach.
+    /// The aim of a deployment.
     pub goal: Goal,
     /// Most rounds.
     pub rounds: usize,

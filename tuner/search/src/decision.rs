@@ -2,7 +2,7 @@
 //!
 //! All candidates of all calls are screened in one job, the front of each call is compared in a few launches that hold all calls, and what falls
 //! behind is measured no more. The ways that are chosen, and those that would close a bound, are compared once more with ranks that arrive apart.
-//! What is chosen is checked (correctness matrix, other datatypes, messages); what fails is struck, and the decision is made again.
+//! Choices are checked (correctness matrix, other datatypes, messages); those that fail are struck, and the decision is made again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ use crate::verification::Verification;
 /// may be made of calls that are compositions themselves.
 const AGAIN: usize = 4;
 
-/// What decisions of a run know of each other.
+/// The knowledge that decisions of a run share.
 #[derive(Debug, Default)]
 pub struct Known {
     table: Table,
@@ -44,13 +44,13 @@ pub struct Deciding<'d, 'c> {
     pub label: &'d str,
     /// Settings of whole launches that are in force.
     pub in_force: &'d Deployment,
-    /// What was verified last, and the deployment that was in force then.
+    /// The last verification, and the deployment that was in force then.
     pub now: (&'d Verification, &'d Deployment),
-    /// What earlier decisions came to.
+    /// The results of earlier decisions.
     pub ledger: &'d Ledger,
     /// Kinds of fixes that are asked for.
     pub kinds: &'d dyn Fn(FixKind) -> bool,
-    /// What is to be reached.
+    /// The aim.
     pub goal: Goal,
 }
 
@@ -160,7 +160,7 @@ impl Deciding<'_, '_> {
         let mut race = contests.screen_all(&fields, &kinds, &front)?;
         for (collective, bytes) in bounding.iter().filter(is_new) {
             let target = Target::unbounded(*collective, *bytes);
-            // What was timed within a sum alone takes no longer than the slowest call of its volume.
+            // A call that was timed within a sum alone takes no longer than the slowest call of its volume.
             let beside = now.medians.iter().filter(|(other, _)| other.bytes == *bytes);
             let most = beside.flat_map(|(_, medians)| medians).copied().fold(0.0, f64::max);
             let known = seconds(&target);

@@ -8,8 +8,8 @@ use kilter_render::format;
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 use kilter_tune as tune;
 
-/// The cost of a command in a line, before it begins: what is measured, in how many launches, minutes and, on several nodes, node-hours.
-pub(super) fn estimate(options: &Options, plan: &Plan) -> String {
+/// The cost of a command in a line, before it begins: the sides, the minutes and, on several nodes, node-hours; of `tune` also its steps.
+pub(super) fn estimate(options: &Options, command: &str, plan: &Plan) -> String {
     let nodes = options.layout.map_or(options.slots.len(), |layout| layout.nodes).max(1);
     let seconds = options.budget_seconds;
     let minutes = format!("up to {:.1} minutes (--budget)", seconds / 60.0);
@@ -19,8 +19,17 @@ pub(super) fn estimate(options: &Options, plan: &Plan) -> String {
     } else {
         String::new()
     };
+    let part = |(part, share): (&str, f64)| format!("{part} {:.0} s", share * seconds);
+    let steps = if command == "tune" {
+        format!(
+            "; in turn, each with what is left over: {}",
+            tune::DIVISION.map(part).join(", ")
+        )
+    } else {
+        String::new()
+    };
     format!(
-        "{} with {}: {minutes}{of_nodes}",
+        "{} with {}: {minutes}{of_nodes}{steps}",
         format::count(plan.subjects().len(), "side"),
         format::count(options.ranks, "rank")
     )
@@ -117,11 +126,17 @@ mod tests {
         let plan = Plan::within(&wanted, &options.scope(), options.place());
         options.slots = vec![128];
         assert_eq!(
-            estimate(&options, &plan),
+            estimate(&options, "check", &plan),
             "4 sides with 128 ranks: up to 10.0 minutes (--budget)"
         );
+        assert_eq!(
+            estimate(&options, "tune", &plan),
+            "4 sides with 128 ranks: up to 10.0 minutes (--budget); in turn, each with what is left over: first verification 210 s, search 180 s, \
+             proof of what is deployed 210 s"
+        );
         options.layout = Some("8x16".parse().unwrap());
-        assert!(estimate(&options, &plan).ends_with("up to 10.0 minutes (--budget) on 8 nodes, 1.3 node-hours"));
+        let on_nodes = estimate(&options, "check", &plan);
+        assert!(on_nodes.ends_with("up to 10.0 minutes (--budget) on 8 nodes, 1.3 node-hours"));
     }
 
     #[test]

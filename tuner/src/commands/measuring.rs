@@ -186,7 +186,9 @@ pub(super) fn begin<'a>(
     let follows_plan = command != guard::COMMAND && command != UNTIMED;
     // The plan of a whole machine was shown as a whole.
     if follows_plan && !options.goes_on && !context.plan.subjects().is_empty() {
-        context.progress.note(&dry_run::estimate(options, &context.plan));
+        context
+            .progress
+            .note(&dry_run::estimate(options, command, &context.plan));
     }
     say_what_is_measured(&context);
     if let Some(broken) = context.site.library.broken(&context.site.set_by_site()) {

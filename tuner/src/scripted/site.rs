@@ -171,7 +171,7 @@ impl Site {
         Ok((detection, jobs, context.jobs.budget.spent_seconds()))
     }
 
-    /// Whether these selections may be deployed, as `tune` asks it; and the number of jobs that verified them.
+    /// The answer to whether these selections may be deployed, as `tune` asks it; and the number of jobs that verified them.
     pub fn admit(&self, selections: &[Selection]) -> anyhow::Result<(Vec<Admission>, usize)> {
         let arguments = ["--guidelines", "GL8"];
         let options = self.tune_options(&arguments)?.common;

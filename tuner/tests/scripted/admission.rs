@@ -12,7 +12,7 @@ fn rows(ids: &[&str]) -> Vec<Selection> {
         .collect()
 }
 
-/// What is said of each.
+/// The words on each.
 fn said(admissions: &[Admission]) -> Vec<&str> {
     admissions
         .iter()

@@ -1,4 +1,4 @@
-//! What the report says that calls gained.
+//! Gains of calls in the report.
 
 use kilter_model::report::{DeployedChange, GainVerdict};
 

@@ -125,7 +125,7 @@ fn with_a_smaller_size_behind_it(slower: f64) -> ScriptedLibrary {
 const SIZES: &str =
     "--guidelines GL8,GL1 --functions reduce --sizes 1024,4096 --only parameters --rounds 1 --arrival none";
 
-/// What stays slower than the one that became faster says so.
+/// A call that stays slower than the one that became faster says so.
 #[test]
 fn what_it_leaves_behind_for_good_has_a_reason() {
     let run = tune(with_a_smaller_size_behind_it(1.0), SIZES);

@@ -71,7 +71,7 @@ pub(super) fn deploy_and_verify(
             }
             Err(error) => return Err(error),
         };
-        // What a later attempt deploys was proven before, together with what was taken back.
+        // A later attempt deploys what was proven before, together with what was taken back.
         if let Some(launches) = is_cut(parts.jobs, &proven.after).filter(|_| attempt == 0) {
             let because = format!("the budget ended after {launches} of its proof, which show nothing");
             parts

@@ -38,7 +38,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
         let seconds = FIRST_SHARE * budget.total_seconds();
         let allowed = Allowance {
             seconds,
-            // What breaks nothing can become faster all the same, and the search needs its seconds.
+            // Calls that break nothing can become faster all the same, and the search needs its seconds.
             goes_on: options.goal == Goal::Smallest && options.targets.is_empty() && options.contests.is_empty(),
         };
         let first = || verify(jobs, plan, facts, "before", &Setup::default(), allowed);
@@ -75,7 +75,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
         let budget = &jobs.budget;
         let current = self.tuned.current();
         let (targets, violated) = self.targets(round, &current);
-        // What breaks nothing can become faster all the same.
+        // Calls that break nothing can become faster all the same.
         let is_wanted = !targets.is_empty() || round == 1 && self.options.goal == Goal::Fastest;
         if !is_wanted && !self.tuned.goals.are_missed() {
             return Ok(ControlFlow::Break(()));
@@ -193,7 +193,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
 /// Names of targets that a warning has at most.
 const NAMED: usize = 3;
 
-/// What a budget left to do.
+/// The work that a budget left, for a warning.
 fn left_to_do(targets: &[Target]) -> String {
     if targets.is_empty() {
         return "while targets for overlap were missed".to_owned();

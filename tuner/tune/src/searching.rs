@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
 use kilter_model::change::{Cell, Change, id};
-use kilter_model::deployment::{Assignment, Selection};
+use kilter_model::deployment::Selection;
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::{Goal, Options, TuneOptions};
@@ -43,6 +43,11 @@ pub(super) fn search(
         goal: options.goal,
     };
     let mut choices = deciding.decide(targets, known)?;
+    let faster = choices.iter().filter(|(_, choice)| choice.chosen.is_some()).count();
+    context.progress.note(&format!(
+        "so far {faster} of {} have a faster way",
+        kilter_render::format::count(choices.len(), "call")
+    ));
     if options.parameters {
         let allowed = |target: &Target, kind: FixKind| {
             is_asked_for(options, kind) && target.cell().is_none_or(|cell| ledger.allows(cell, kind))
@@ -69,7 +74,7 @@ pub(super) fn search(
     )?;
     let changed: BTreeSet<&String> = launch_wide.proposals.iter().flat_map(|one| &one.fixes).collect();
     if !changed.is_empty() {
-        // What was compared without these settings is compared again.
+        // Calls that were compared without these settings are compared again.
         let again = Deciding {
             context,
             label: &format!("{label}/with settings"),
@@ -172,7 +177,7 @@ fn launch_wide(
     // The proof lends no seconds where it has something to prove; choices enter the ledger with those of this search.
     let nothing_is_found = nothing_is_chosen && ledger.in_force().is_empty();
     let budget = &parts.jobs.budget;
-    // Where calls have their ways, settings are worth a part of the seconds that brought these: what the proof takes back needs a second proof.
+    // Beside calls that have their ways, settings are worth a part of the seconds that brought these: what the proof takes back needs a second proof.
     let share = if nothing_is_found {
         1.0
     } else {
@@ -218,6 +223,7 @@ fn enter(
     mut findings: Findings,
     (targets, contests): (&[Target], &mut Vec<Contest>),
 ) {
+    let mut said = Vec::new();
     for target in targets.iter().filter(|target| target.cell().is_some()) {
         let Some((contest, reason)) = findings.told(&target.name()) else {
             continue;
@@ -228,13 +234,17 @@ fn enter(
         if let Some(proposal) = chosen.find(|one| one.change.cell() == target.cell())
             && !stands(ledger, &proposal.change)
         {
-            say(progress, target, &proposal.change);
+            name(&mut said, target, &proposal.change);
             ledger.deploy(proposal.clone());
         }
         // A partial fix is deployed, and its target has a reason all the same.
         if let Some(reason) = reason {
             give_up(ledger, target, &reason);
         }
+    }
+    for Chosen { function, bytes, what } in said {
+        let bytes: Vec<String> = bytes.iter().map(u64::to_string).collect();
+        progress.note(&format!("chosen for {function} {}: {what}", bytes.join(", ")));
     }
 }
 
@@ -246,12 +256,27 @@ fn stands(ledger: &Ledger, change: &Change) -> bool {
         && change.settings.iter().all(|one| deployment.assignments.contains(one))
 }
 
-fn say(progress: &Progress, target: &Target, change: &Change) {
-    if let Some((_, selection)) = &change.selection {
-        progress.note(&format!("chosen for {}: {}", target.name(), selection.id()));
-    }
-    for Assignment { name, value, .. } in &change.settings {
-        progress.note(&format!("chosen for {}: {name}={value}", target.name()));
+/// A choice for calls of a function.
+struct Chosen {
+    function: String,
+    bytes: Vec<u64>,
+    what: String,
+}
+
+/// Adds the parts of a change to what is said.
+fn name(said: &mut Vec<Chosen>, target: &Target, change: &Change) {
+    let selection = change.selection.iter().map(|(_, selection)| selection.id());
+    let settings = change.settings.iter().map(|one| format!("{}={}", one.name, one.value));
+    for what in selection.chain(settings) {
+        let is_same = |one: &&mut Chosen| one.function == target.function && one.what == what;
+        match said.iter_mut().find(is_same) {
+            Some(one) => one.bytes.push(target.bytes()),
+            None => said.push(Chosen {
+                function: target.function.clone(),
+                bytes: vec![target.bytes()],
+                what,
+            }),
+        }
     }
 }
 

@@ -91,7 +91,7 @@ const NO_GAIN: f64 = 0.97;
 /// Time over the default's in running jobs up to which a change promises more than the noise of one.
 const PROMISE: f64 = 0.9;
 
-/// What was chosen because it was faster in running jobs, and is not from the files: each call with a note of how long it takes. `mended` calls keep
+/// Choices that were faster in running jobs, and are not from the files: each call with a note of how long it takes. `mended` calls keep
 /// what was chosen for them: their guidelines hold.
 pub(crate) fn gainless(
     contests: &[Contest],

@@ -110,7 +110,7 @@ impl Candidate {
             How::Row(call) => Some(call),
             _ => None,
         });
-        // What is deployed inside is the same with each root.
+        // The deployment inside is the same with each root.
         let inside = recipes
             .first()
             .map(|(recipe, _)| recipe.inside.clone())

@@ -8,8 +8,8 @@ use kilter_algorithms::reference::{Call, Division};
 use kilter_algorithms::{Algorithm, Arguments, Collective, Nodes, registry};
 use kilter_mpi::layout::{self, Layout};
 use kilter_mpi::{
-    Arena, CallArguments, LanesError, Library, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, constants, info,
-    library_call, packing, padded, split,
+    Arena, CallArguments, LanesError, Library, MPI_Comm, MpiTransport, PIECE_BYTES, Pipeline, closing_call, constants,
+    info, library_call, packing,
 };
 
 use crate::model::{self, Kind};
@@ -257,14 +257,9 @@ fn at_another_volume(job: &Job, kind: &Kind) {
                 let mut allocations = Vec::new();
                 for _ in 0..2 {
                     compare(job, row.id, kind, (&reference, elements), |arguments| {
-                        let of = (row.collective, inside);
+                        let of = (row.collective, row.way, inside);
                         // SAFETY: buffers are as long as the reference says; all ranks run the same cases.
-                        let done = unsafe {
-                            match row.way {
-                                Way::Split => split(&mut Library, of, job.comm, arguments, &mut arena),
-                                Way::Padded => padded(&mut Library, of, job.comm, arguments, &mut arena),
-                            }
-                        };
+                        let done = unsafe { closing_call(&mut Library, of, job.comm, arguments, &mut arena) };
                         done.expect("calls of the library");
                     });
                     allocations.push(arena.allocations());

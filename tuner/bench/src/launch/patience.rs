@@ -23,7 +23,7 @@ const OWN_TIMES: f64 = 50.0;
 /// First messages between hosts make connections, and lost ones are sent again after seconds.
 const SEVERAL_HOSTS: f64 = 2.0;
 
-/// What was seen of the silences of jobs that went on afterwards.
+/// Observations of the silences of jobs that went on afterwards.
 #[derive(Debug)]
 pub(super) struct Patience {
     limits: Limits,

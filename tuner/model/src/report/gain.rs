@@ -48,11 +48,11 @@ pub struct CallGain {
     pub factor_ci: (f64, f64),
     /// Launches with the deployed files.
     pub launches: usize,
-    /// What the launches show.
+    /// The launches' verdict.
     pub verdict: GainVerdict,
 }
 
-/// What launches in turn show of a call.
+/// The verdict of launches in turn on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GainVerdict {

@@ -1,4 +1,4 @@
-//! What is deployed for the calls inside an item.
+//! The deployment for the calls inside an item.
 
 use kilter_algorithms::Collective;
 use serde::{Deserialize, Serialize};

@@ -53,7 +53,7 @@ pub(super) struct ChangeView {
     pub(super) value: String,
     file: String,
     why: String,
-    /// What it does to its calls, in words, without a full stop.
+    /// Its effect on its calls, in words, without a full stop.
     pub(super) effect: String,
     /// True if its calls are known to have become faster.
     is_gain: bool,
@@ -161,13 +161,13 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// What the proof did not measure has no number.
+/// A change that the proof did not measure has no number.
 const NOT_MEASURED: &str = "not measured in the proof";
 
 /// A setting of whole launches has no call of its own: its gain is part of each call's.
 const ALL_CALLS: &str = "part of the gain of every call";
 
-/// What a change does to its calls, by the proof.
+/// The effect of a change on its calls, by the proof.
 fn effect(change: &DeployedChange) -> String {
     match change.calls.as_slice() {
         // Reports of before have a gain of the cells.

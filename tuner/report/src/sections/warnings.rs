@@ -83,7 +83,7 @@ fn by_action(warnings: &[String]) -> Vec<String> {
     out
 }
 
-/// What a warning says before the advice to raise the budget, if it has no other advice.
+/// The words of a warning before the advice to raise the budget, if it has no other advice.
 fn cause(warning: &str) -> Option<&str> {
     let (cause, more) = warning.trim_end_matches('.').rsplit_once(LARGER)?;
     (more.is_empty() || more.starts_with(" for ")).then_some(cause)

@@ -160,7 +160,7 @@ impl Trial {
     }
 }
 
-/// What else a job carries out.
+/// The other calls of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Company {
     Others,

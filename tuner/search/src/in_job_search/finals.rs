@@ -153,7 +153,7 @@ impl Contests<'_, '_> {
     /// Leaves out the last finals where the budget has not the seconds for all: few cells that are decided are worth more than many that are not.
     fn leave_out(&self, finals: &mut Vec<(Target, Vec<Selection>)>) {
         let jobs = self.parts.jobs;
-        // What has no finalists is timed as a bound of others.
+        // A call without finalists is timed as a bound of others.
         let with_finalists = |finals: &[(Target, Vec<Selection>)]| {
             let fronts = finals.iter().filter(|(_, front)| !front.is_empty());
             fronts.count()

@@ -1,4 +1,4 @@
-//! What is deployed inside compositions: the rows and settings that their calls run.
+//! The deployment inside compositions: the rows and settings that their calls run.
 
 use std::collections::BTreeSet;
 

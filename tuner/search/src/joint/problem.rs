@@ -141,7 +141,7 @@ impl Problem {
                 cells.extend(right.into_iter().map(|call| (call, cell.right.bytes)));
             }
         }
-        // What one rank does by itself is no call that could be compared.
+        // One rank's own work is no call that could be compared.
         cells.retain(|(collective, _)| *collective != Collective::ReduceLocal);
         cells.sort_unstable();
         cells.dedup();

@@ -121,7 +121,7 @@ fn collectives(problem: &Problem) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// What a choice costs beside time, in the order of what counts more: rules, calls that leave their default, simplicity; then time.
+/// The costs of a choice beside time, those that count more first: rules, calls that leave their default, simplicity; then time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
     rules: usize,

@@ -195,7 +195,7 @@ fn a_wish_is_what_its_parts_promise_beyond_the_floor() {
     assert!(wishes(&split_as_good, &assignment, FLOOR, false).is_empty());
 }
 
-/// What the proof has seen counts, whatever sums of times say.
+/// The proof counts, whatever sums of times say.
 #[test]
 fn a_bound_that_a_proof_saw_broken_is_a_wish() {
     let calls = vec![

@@ -126,7 +126,7 @@ struct Changes {
     hides: bool,
 }
 
-/// What a launch changes. A change of all calls alike that a mode of the machine explains is none.
+/// Changes of targets in one launch. A change of all calls alike that a mode of the machine explains is none.
 fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -> Changes {
     let log_ratio = |subject: &Subject| Some((times.get(subject)? / present.get(subject)?).ln());
     let all = times.keys().filter(|subject| is_library(subject)).filter_map(log_ratio);
