@@ -272,10 +272,11 @@ impl Deciding<'_, '_> {
         let problem = self.problem(known);
         let floor = self.context.site.options.effect_floor;
         let is_asked_for = (self.kinds)(FixKind::Mockup);
-        let wishes = match is_asked_for {
-            true => joint::wishes(&problem, assignment, floor, self.goal == Goal::Smallest),
-            false => Vec::new(),
-        };
+        let only_broken = self.goal == Goal::Smallest;
+        let mut wishes = joint::undecided(&problem, assignment, floor, only_broken);
+        if is_asked_for {
+            wishes.extend(joint::wishes(&problem, assignment, floor, only_broken));
+        }
         let mut fields: BTreeMap<usize, Vec<Selection>> = BTreeMap::new();
         for wish in wishes {
             let (collective, bytes) = problem.calls[wish.call].cell;

@@ -4,6 +4,7 @@ use kilter_model::change::Change;
 use kilter_model::deployment::Selection;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::report::{Contest, Contestant};
+use kilter_render::format::count;
 
 use super::problem::{Call, Way};
 
@@ -84,6 +85,11 @@ fn misses(call: &Call, bound: f64, floor: f64) -> String {
         Some(objection) if fastest.seconds <= (1.0 + floor) * bound => {
             format!("`{}` would fix it, but {objection}", id(fastest))
         }
+        None if fastest.selection.is_some() && !fastest.gains && fastest.seconds <= (1.0 + floor) * bound => format!(
+            "`{}` would fix it, but {} do not show that it is faster than the library's own choice",
+            id(fastest),
+            count(fastest.launches, "launch")
+        ),
         _ => format!(
             "the best of {} candidates, {}, still takes {:.2} times the bound",
             call.ways.len(),

@@ -21,7 +21,7 @@ pub use contest::{Told, contest};
 pub use problem::{Bound, Call, Problem, Way};
 pub use solve::{fastest, smallest};
 pub use table::{Column, Reading, Table};
-pub use wishes::{Wish, wishes};
+pub use wishes::{Wish, undecided, wishes};
 
 /// The way that each call of a problem gets: its place among the call's ways, of which the first is the default.
 pub type Assignment = Vec<usize>;

@@ -19,6 +19,8 @@ pub struct Way {
     pub seconds: f64,
     /// Launches show that it is faster than the default.
     pub gains: bool,
+    /// Launches that timed it beside the default.
+    pub launches: usize,
     /// It is statistically as good as the fastest way that may be deployed.
     pub as_good: bool,
     /// It acts on all sizes of the collective, whichever it is chosen for.

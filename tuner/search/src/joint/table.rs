@@ -131,6 +131,11 @@ fn ways(cell: Cell, columns: &[Column], reading: &Reading<'_>) -> Option<Vec<Way
         selection: None,
         seconds: default_seconds,
         gains: false,
+        launches: columns
+            .iter()
+            .filter_map(|column| of(column, None))
+            .map(Sample::len)
+            .sum(),
         as_good: false,
         on_all_sizes: false,
         objection: None,
@@ -146,18 +151,22 @@ fn ways(cell: Cell, columns: &[Column], reading: &Reading<'_>) -> Option<Vec<Way
             selection: Some(selection.clone()),
             seconds: default_seconds * ratio,
             gains: pairs.gain(reading.rule),
+            launches: pairs.own.len(),
             as_good: false,
             on_all_sizes: (reading.on_all_sizes)(cell, selection),
             objection: (reading.objection)(cell, selection).or_else(|| slower.get(selection).cloned()),
         });
     }
-    // As good is what is within the floor. "Not significantly slower" would be said of all where launches are few, and the simplest of them may be one
-    // that a guideline's right side beats.
+    // As good is what is within the floor of the fastest that launches show. "Not significantly slower" would be said of all where launches are few, and
+    // the simplest of them may be one that a guideline's right side beats. A way that seems faster still, without being shown to be, hides none that is.
     let of_size = |way: &Way| way.is_admitted() && !way.on_all_sizes;
-    let best = ways.iter().filter(|way| of_size(way)).map(|way| way.seconds);
-    let best = best.fold(f64::INFINITY, f64::min);
+    let is_shown = |way: &Way| way.gains || way.selection.is_none();
+    let shown = ways.iter().filter(|way| of_size(way) && is_shown(way));
+    let best = shown.map(|way| way.seconds).fold(f64::INFINITY, f64::min);
+    let rule = reading.rule;
     for way in &mut ways {
-        way.as_good = of_size(way) && !reading.rule.is_relevant(way.seconds, best);
+        let is_near = is_shown(way) || !rule.is_relevant(best, way.seconds);
+        way.as_good = of_size(way) && is_near && !rule.is_relevant(way.seconds, best);
     }
     Some(ways)
 }
@@ -202,14 +211,26 @@ mod tests {
     fn a_ratio_is_taken_launch_by_launch_and_one_that_fell_behind_has_the_first_ones() {
         // Launches differ by three, the ratio within them does not.
         let found = read(&[column(&[
-            ("", &[2.0, 6.0, 18.0]),
-            ("a", &[1.0, 3.0, 9.0]),
+            ("", &[2.0, 6.0, 18.0, 2.0, 6.0]),
+            ("a", &[1.0, 3.0, 9.0, 1.0, 3.0]),
             ("b", &[1.5, 4.5]),
         ])]);
         let seconds: Vec<f64> = found.iter().map(|way| way.seconds).collect();
         assert_eq!(seconds, [6.0, 3.0, 4.5]);
         let as_good: Vec<bool> = found.iter().map(|way| way.as_good).collect();
         assert_eq!(as_good, [false, true, false]);
+    }
+
+    #[test]
+    fn what_seems_faster_still_hides_no_way_that_launches_show() {
+        let found = read(&[column(&[
+            ("", &[10.0; 5]),
+            ("shown", &[7.0, 7.1, 7.2, 6.9, 7.0]),
+            ("seems", &[4.0, 4.1, 11.0, 4.2, 11.0]),
+            ("like it", &[7.2, 7.1, 7.3, 7.0, 11.0]),
+        ])]);
+        let as_good: Vec<bool> = found.iter().map(|way| way.as_good).collect();
+        assert_eq!(as_good, [false, true, false, true]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ fn way(id: &str, seconds: f64, default: f64) -> Way {
         selection: row(id),
         seconds,
         gains: seconds < default / (1.0 + FLOOR),
+        launches: 5,
         as_good: false,
         on_all_sizes: false,
         objection: None,
@@ -193,6 +194,24 @@ fn a_wish_is_what_its_parts_promise_beyond_the_floor() {
         ..problem
     };
     assert!(wishes(&split_as_good, &assignment, FLOOR, false).is_empty());
+}
+
+/// Modes of the machine hide it from few launches.
+#[test]
+fn a_way_that_seems_faster_has_more_launches_until_they_are_enough() {
+    let of = |gains, launches, seconds| {
+        let mut call = call(Collective::Bcast, 8, 10.0, &[("seems", seconds), ("other", 9.9)]);
+        (call.ways[1].gains, call.ways[1].launches) = (gains, launches);
+        let problem = problem(vec![call], Vec::new());
+        let broken = undecided(&problem, &vec![0], FLOOR, true);
+        assert!(broken.is_empty(), "it has no bound");
+        let found = undecided(&problem, &vec![0], FLOOR, false);
+        found.into_iter().map(|wish| wish.selection).collect::<Vec<_>>()
+    };
+    assert_eq!(of(false, 5, 4.0), [row("seems").unwrap()]);
+    assert_eq!(of(true, 5, 4.0), [], "shown");
+    assert_eq!(of(false, 15, 4.0), [], "not shown by enough");
+    assert_eq!(of(false, 5, 9.5), [], "not worth it");
 }
 
 /// The proof counts, whatever sums of times say.
