@@ -3,13 +3,14 @@
 use kilter_model::plan::Subject;
 use kilter_model::report::{CallGain, GainVerdict};
 use kilter_search::verification::Medians;
+use kilter_stats::benjamini_hochberg;
 use kilter_stats::hodges_lehmann::{self, RatioEstimate};
 use kilter_stats::sample::Sample;
 use kilter_stats::signed_rank;
 use kilter_stats::verdict::{Rule, Test};
 
 /// The gain of every plain call that both sides have and that is `touched`. What one side lacks is not compared: other times of it are those of
-/// other minutes.
+/// other minutes. Of many calls some differ by chance: their tests share the error (Benjamini and Hochberg).
 pub(super) fn of(
     (untouched, deployed): (&Medians, &Medians),
     touched: &dyn Fn(&Subject) -> bool,
@@ -21,7 +22,8 @@ pub(super) fn of(
         let sample = |medians: &Vec<f64>| Sample::new(medians.clone()).ok();
         let (default, now) = (sample(untouched)?, sample(deployed.get(subject)?)?);
         let estimate = factor(&default, &now, rule);
-        Some(CallGain {
+        let p = [(&default, &now), (&now, &default)].map(|(left, right)| rule.test.p_left_greater(left, right));
+        let gain = CallGain {
             function: collective.name().to_owned(),
             bytes: subject.bytes,
             default_seconds: default.median(),
@@ -30,9 +32,16 @@ pub(super) fn of(
             factor_ci: (estimate.low, estimate.high),
             launches: now.len(),
             verdict: verdict(&estimate, (&default, &now), rule),
-        })
+        };
+        Some((gain, p[0].min(p[1])))
     };
-    touched.filter_map(gain).collect()
+    let (mut gains, p): (Vec<CallGain>, Vec<f64>) = touched.filter_map(gain).unzip();
+    for (gain, p) in gains.iter_mut().zip(benjamini_hochberg::adjust(&p)) {
+        if p > rule.alpha {
+            gain.verdict = GainVerdict::Same;
+        }
+    }
+    gains
 }
 
 /// Default over deployed, in pairs of launches where both sides have equally many. Few pairs have no interval of the confidence that is asked for:
@@ -137,5 +146,25 @@ mod tests {
         };
         let (slow, fast) = (medians(&[(REDUCE, &[2e-6])]), medians(&[(REDUCE, &[1e-6])]));
         assert_eq!(of((&slow, &fast), &|_| true, &rule)[0].verdict, GainVerdict::Faster);
+    }
+
+    #[test]
+    fn of_many_calls_that_stay_as_they_are_one_differs_by_chance() {
+        let now = [1.0e-6, 1.1e-6, 1.2e-6, 1.3e-6, 1.4e-6];
+        let sizes: Vec<u64> = (0..20).collect();
+        let rows = |times: &[f64; 5], changed: u64| -> Medians {
+            let of = |bytes: &u64| {
+                let factor = if *bytes < changed { 2.0 } else { 1.0 };
+                let own = times.map(|seconds| factor * seconds);
+                (Subject::library(Collective::Reduce, *bytes), own.to_vec())
+            };
+            sizes.iter().map(of).collect()
+        };
+        let slower = |changed| {
+            let gains = of((&rows(&now, 0), &rows(&now, changed)), &|_| true, &Rule::default());
+            let of_verdict = |gain: &&CallGain| gain.verdict == GainVerdict::Slower;
+            gains.iter().filter(of_verdict).count()
+        };
+        assert_eq!((slower(1), slower(20)), (0, 20));
     }
 }
