@@ -233,6 +233,20 @@ impl Deployment {
         self.assignments.is_empty() && subject.collective().is_some() && !self.chooses_for(subject)
     }
 
+    /// The parts of it that another deployment has not, or has otherwise.
+    #[must_use]
+    pub fn without(&self, other: &Deployment) -> Deployment {
+        let assignments = self.assignments.iter().filter(|one| !other.assignments.contains(one));
+        let selections = self
+            .selections
+            .iter()
+            .filter(|(cell, own)| other.selections.get(*cell) != Some(*own));
+        Deployment {
+            assignments: assignments.cloned().collect(),
+            selections: selections.map(|(cell, own)| (*cell, own.clone())).collect(),
+        }
+    }
+
     /// A single setting of the launch.
     #[must_use]
     pub fn of(setting: Assignment) -> Deployment {
@@ -361,5 +375,16 @@ mod tests {
         let blame = |collective| now.to_blame(&Subject::library(collective, 8), &Deployment::default(), &mpich);
         assert_eq!(blame(Collective::Bcast), Some(bcast));
         assert_eq!(blame(Collective::Reduce), None);
+    }
+
+    #[test]
+    fn what_another_deployment_lacks_or_has_otherwise_is_left() {
+        let (mut old, mut new) = (with_scan(&[eager_limit(1)]), with_scan(&[eager_limit(1)]));
+        assert!(old.without(&new).is_empty());
+        new.selections.clear();
+        old.assign(eager_limit(2));
+        let left = old.without(&new);
+        assert_eq!(left, old, "{left:?}");
+        assert_eq!(new.without(&old).assignments, [eager_limit(1)]);
     }
 }

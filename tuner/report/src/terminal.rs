@@ -12,12 +12,17 @@ pub fn table(report: &Report) -> String {
     sections::text(&View::of(report, None))
 }
 
-/// Rows of PGMPI's tables that are printed without being asked for.
-const SHORT: usize = 16;
+/// Rows of a table of details that are printed without being asked for.
+pub(crate) const SHORT: usize = 16;
 
-/// [`table`], then PGMPI's tables 2 and 4. Without `all`, function against size only where it is short.
+/// What stands in place of a longer one.
+pub(crate) fn counted(title: &str, rows: usize) -> String {
+    format!("\n{title}: {rows} rows; `kilter -v report FILE` prints them.\n")
+}
+
+/// [`table`], then PGMPI's tables 2 and 4. Without `all`, tables of details only where they are short.
 pub fn with_tables(report: &Report, all: bool) -> String {
-    let mut out = table(report);
+    let mut out = sections::text(&View::of(report, None).brief(!all));
     if !report.cells.is_empty() {
         let name = format!(
             "{} {}, {} ranks",
@@ -32,11 +37,7 @@ pub fn with_tables(report: &Report, all: bool) -> String {
                 let _ = write!(out, "\n{text}");
             }
         } else {
-            let rows = by_size.rows.len();
-            let _ = writeln!(
-                out,
-                "\nFunction against size: {rows} rows; `kilter -v report FILE` prints them."
-            );
+            out.push_str(&counted("Function against size", by_size.rows.len()));
         }
     }
     out
@@ -45,6 +46,8 @@ pub fn with_tables(report: &Report, all: bool) -> String {
 #[cfg(test)]
 mod tests {
     use kilter_fixtures::report as fixture;
+    use kilter_model::not_deployed::NotDeployed;
+    use kilter_model::report::Screened;
 
     use super::*;
 
@@ -161,6 +164,30 @@ mod tests {
         }
         assert!(with_tables(&long, false).ends_with("25 rows; `kilter -v report FILE` prints them.\n"));
         assert!(with_tables(&long, true).lines().count() > 25 + with_tables(&long, false).lines().count());
+    }
+
+    #[test]
+    fn long_tables_of_details_are_counted_unless_they_are_asked_for() {
+        let mut report = fixture::tuned();
+        let one = report.contests[0].clone();
+        for size in 0..=SHORT as u64 {
+            let mut contest = one.clone();
+            contest.bytes = 1 << size;
+            contest.screened.push(Screened {
+                id: "reduce.pipelined_chain".to_owned(),
+                ratio_to_default: 0.71,
+                not_deployed: NotDeployed::NotAmongFinalists { finalists: 5 },
+            });
+            report.contests.push(contest);
+        }
+        let (brief, all) = (with_tables(&report, false), with_tables(&report, true));
+        let counted = brief.lines().find(|line| line.starts_with("Better in the screening"));
+        let counted = counted.unwrap_or_else(|| panic!("{brief}"));
+        assert!(
+            counted.ends_with("rows; `kilter -v report FILE` prints them."),
+            "{counted}"
+        );
+        assert!(!brief.contains("reduce.pipelined_chain") && all.contains("reduce.pipelined_chain"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::id;
-use kilter_model::deployment::Assignment;
+use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::{Plan, Subject};
 use kilter_model::report::ArrivalCell;
@@ -15,7 +15,7 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{JudgedCell, Medians, Reached, Verification, prove};
+use kilter_search::verification::{self, JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
 use super::spoilt::{gainless, gainless_targets, spoilt};
@@ -56,9 +56,10 @@ pub(super) fn deploy_and_verify(
     ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
+    let mut earlier: Option<(Deployment, Verification, Medians)> = None;
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let proven = match emit_and_prove(parts, &label, ledger, tuned) {
+        let mut proven = match emit_and_prove(parts, &label, ledger, tuned) {
             Ok(Some(proven)) => proven,
             Ok(None) => return tuned.deploy_nothing(parts.jobs.site.options),
             Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
@@ -71,8 +72,19 @@ pub(super) fn deploy_and_verify(
             }
             Err(error) => return Err(error),
         };
-        // A later attempt deploys what was proven before, together with what was taken back.
-        if let Some(launches) = is_cut(parts.jobs, &proven.after).filter(|_| attempt == 0) {
+        let cut = is_cut(parts.jobs, &proven.after);
+        if let (Some(launches), Some(earlier)) = (&cut, &earlier) {
+            let gone = earlier.0.without(&ledger.deployment());
+            let changed = |subject: &Subject| gone.touches(subject, &parts.jobs.site.library);
+            proven.after.take_over(&earlier.1, &changed);
+            verification::take_over(&mut proven.untouched, &earlier.2, &changed);
+            proven.spoilt.clear();
+            proven.gainless.clear();
+            parts.jobs.progress.warn(&format!(
+                "the budget ended after {launches} of the proof of what is left: calls on which nothing changed have their times from the proof \
+                 before, in which more was deployed; raise --budget"
+            ));
+        } else if let Some(launches) = cut {
             let because = format!("the budget ended after {launches} of its proof, which show nothing");
             parts
                 .jobs
@@ -101,6 +113,8 @@ pub(super) fn deploy_and_verify(
             return Ok(());
         }
         take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
+        let proof = tuned.after.clone();
+        earlier = proof.map(|proof| (tuned.deployment.clone(), proof, tuned.untouched.clone()));
         tuned.deployment = ledger.deployment();
         if tuned.deployment.is_empty() {
             return tuned.deploy_nothing(parts.jobs.site.options);

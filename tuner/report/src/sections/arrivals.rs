@@ -13,7 +13,7 @@ pub(super) static SECTION: Section = Section {
     navigation: Some("Arrival"),
     fields: &["arrivals"],
     html: |view| one_table::html(SECTION.id, sheet(view.report)),
-    text: |view| one_table::text(sheet(view.report)),
+    text: |view| one_table::details(view, sheet(view.report)),
     markdown: |view| one_table::markdown(sheet(view.report)),
 };
 

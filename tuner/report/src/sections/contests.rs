@@ -8,8 +8,8 @@ use kilter_render::table::printable;
 use kilter_render::{format, quoting};
 
 use super::{Section, View, cost_model};
-use crate::marks;
 use crate::words::{kind_words, settings, time};
+use crate::{marks, terminal};
 
 pub(super) static SECTION: Section = Section {
     id: "contests",
@@ -73,7 +73,12 @@ fn html(view: &View<'_>) -> askama::Result<String> {
 
 fn text(view: &View<'_>) -> String {
     let mut out = String::new();
-    for (cell, lines) in cost_model::explained(&view.report.contests) {
+    let explained = cost_model::explained(&view.report.contests);
+    let rows = explained.iter().map(|(_, lines)| lines.len()).sum();
+    if view.is_brief && rows > terminal::SHORT {
+        return terminal::counted("What the cost models predicted", rows);
+    }
+    for (cell, lines) in explained {
         let _ = writeln!(out, "\nThe cost model of {}", printable(&cell));
         for line in lines {
             let _ = writeln!(out, "  {}", printable(&line));

@@ -11,7 +11,7 @@ pub(super) static SECTION: Section = Section {
     navigation: None,
     fields: &["contests", "targets"],
     html: |view| one_table::html(SECTION.id, sheet(view.report)),
-    text: |view| one_table::text(sheet(view.report)),
+    text: |view| one_table::details(view, sheet(view.report)),
     markdown: |view| one_table::markdown(sheet(view.report)),
 };
 

@@ -100,6 +100,8 @@ pub(crate) struct View<'a> {
     pub(crate) summary: Summary<'a>,
     /// The survey of overlap that lies beside the report.
     pub(crate) survey: Option<&'a Survey>,
+    /// True if long tables of details are counted and not printed.
+    pub(crate) is_brief: bool,
 }
 
 impl<'a> View<'a> {
@@ -109,7 +111,13 @@ impl<'a> View<'a> {
             report,
             summary: Summary::of(report),
             survey,
+            is_brief: false,
         }
+    }
+
+    /// The same with long tables of details counted, if `is_brief`.
+    pub(crate) fn brief(self, is_brief: bool) -> View<'a> {
+        View { is_brief, ..self }
     }
 
     /// True if any cell was measured again with what is deployed, or should have been.

@@ -3,6 +3,9 @@
 use askama::Template;
 use kilter_render::sheet::Sheet;
 
+use super::View;
+use crate::terminal;
+
 #[derive(Template)]
 #[template(
     source = r##"<section id="{{ id }}">
@@ -32,6 +35,22 @@ pub(super) fn html(id: &str, sheet: Option<Sheet>) -> askama::Result<String> {
 /// The section's lines on a terminal.
 pub(super) fn text(sheet: Option<Sheet>) -> String {
     sheet.map_or_else(String::new, |sheet| format!("\n{}", sheet.to_text()))
+}
+
+/// The lines of a table of details: in brief, the bad rows of a long one, and how many there are.
+pub(super) fn details(view: &View<'_>, sheet: Option<Sheet>) -> String {
+    let Some(mut sheet) = sheet else {
+        return String::new();
+    };
+    if !view.is_brief || sheet.rows.len() <= terminal::SHORT {
+        return text(Some(sheet));
+    }
+    let counted = terminal::counted(&sheet.title, sheet.rows.len());
+    sheet.rows.retain(|row| row.iter().any(|entry| entry.class == "bad"));
+    if sheet.rows.is_empty() {
+        return counted;
+    }
+    text(Some(sheet)) + &counted
 }
 
 /// The section's Markdown; its heading is one of the document's, not of a table within a section.

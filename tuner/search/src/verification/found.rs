@@ -82,6 +82,16 @@ impl Verification {
         all
     }
 
+    /// The findings of an `earlier` proof where nothing `changed` since, in place of these, which were cut short.
+    pub fn take_over(&mut self, earlier: &Verification, changed: &dyn Fn(&Subject) -> bool) {
+        let is_changed = |judged: &JudgedCell| changed(&judged.cell.left) || changed(&judged.cell.right);
+        self.cells.retain(is_changed);
+        let unchanged = earlier.cells.iter().filter(|judged| !is_changed(judged));
+        self.cells.extend(unchanged.cloned());
+        take_over(&mut self.medians, &earlier.medians, changed);
+        self.launches = self.launches.max(earlier.launches);
+    }
+
     /// Adds the cells of `before` that are out of reach: what is deployed may act on them, so that nothing follows from what they were.
     pub fn leave_open(&mut self, before: &Verification) {
         let known: BTreeSet<Key> = self.cells.iter().map(|judged| key(&judged.cell)).collect();
@@ -113,6 +123,13 @@ impl Verification {
     }
 }
 
+/// Takes the `earlier` medians of all subjects but the `changed` ones.
+pub fn take_over(medians: &mut Medians, earlier: &Medians, changed: &dyn Fn(&Subject) -> bool) {
+    medians.retain(|subject, _| changed(subject));
+    let unchanged = earlier.iter().filter(|(subject, _)| !changed(subject));
+    medians.extend(unchanged.map(|(subject, own)| (subject.clone(), own.clone())));
+}
+
 /// Key of a cell, the same whatever its size is compared with.
 pub(super) type Key = (String, String, Subject);
 
@@ -123,4 +140,24 @@ pub(super) fn key(planned: &PlannedCell) -> Key {
         _ => &planned.expression,
     };
     (planned.guideline.clone(), what.clone(), planned.left.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use kilter_algorithms::Collective;
+
+    use super::*;
+
+    #[test]
+    fn times_of_an_earlier_proof_stand_where_nothing_changed() {
+        let of = |bytes| Subject::library(Collective::Reduce, bytes);
+        let all = |seconds: f64| Medians::from([1, 2].map(|bytes| (of(bytes), vec![seconds])));
+        let mut now = all(2.0);
+        take_over(&mut now, &all(1.0), &|subject| subject.bytes == 2);
+        assert_eq!(now, Medians::from([(of(1), vec![1.0]), (of(2), vec![2.0])]));
+        // It measured more, and this one less.
+        let mut now = Medians::from([(of(2), vec![2.0])]);
+        take_over(&mut now, &all(1.0), &|_| false);
+        assert_eq!(now, all(1.0));
+    }
 }

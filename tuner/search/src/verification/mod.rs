@@ -45,7 +45,7 @@ use allowance::Limit;
 pub use apart::{OwnSeconds, TimedApart, measure_apart, verify_apart};
 use cells::Cells;
 use first_pass::{FirstPass, first_pass};
-pub use found::{JudgedCell, Medians, Verification};
+pub use found::{JudgedCell, Medians, Verification, take_over};
 pub use in_turn::{InTurn, measure_in_turn};
 pub use launches::OfTheUntouchedLibrary;
 use launches::{Timed, launch};
