@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::change::id;
-use kilter_model::deployment::{Assignment, Deployment};
+use kilter_model::config::library::Library;
+use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::ledger::Ledger;
 use kilter_model::plan::{Plan, Subject};
 use kilter_model::report::ArrivalCell;
@@ -18,7 +19,7 @@ use kilter_search::reproducibility;
 use kilter_search::verification::{self, JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
-use super::spoilt::{gainless, gainless_targets, spoilt};
+use super::spoilt::{Gainless, gainless, spoilt};
 use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_halves, take_back_idle};
 use super::{Tuned, apart};
 
@@ -74,12 +75,7 @@ pub(super) fn deploy_and_verify(
         };
         let cut = is_cut(parts.jobs, &proven.after);
         if let (Some(launches), Some(earlier)) = (&cut, &earlier) {
-            let gone = earlier.0.without(&ledger.deployment());
-            let changed = |subject: &Subject| gone.touches(subject, &parts.jobs.site.library);
-            proven.after.take_over(&earlier.1, &changed);
-            verification::take_over(&mut proven.untouched, &earlier.2, &changed);
-            proven.spoilt.clear();
-            proven.gainless.clear();
+            proven.take_over(earlier, &ledger.deployment(), &parts.jobs.site.library);
             parts.jobs.progress.warn(&format!(
                 "the budget ended after {launches} of the proof of what is left: calls on which nothing changed have their times from the proof \
                  before, in which more was deployed; raise --budget"
@@ -146,6 +142,24 @@ struct Proven {
     gainless: BTreeSet<String>,
 }
 
+impl Proven {
+    /// Takes the times of an `earlier` proof, of a deployment with more in it, where nothing changed since; these are too few to say anything else.
+    fn take_over(&mut self, earlier: &(Deployment, Verification, Medians), left: &Deployment, library: &Library) {
+        let (deployed, proof, untouched) = earlier;
+        let gone = deployed.without(left);
+        let mut compositions = left.clone();
+        // They run what is deployed for the calls that they are made of.
+        let is_composition = |selection: &Selection| matches!(selection, Selection::Mockup(..));
+        compositions.selections.retain(|_, selection| is_composition(selection));
+        compositions.assignments.clear();
+        let changed = |subject: &Subject| gone.touches(subject, library) || compositions.touches(subject, library);
+        self.after.take_over(proof, &changed);
+        verification::take_over(&mut self.untouched, untouched, &changed);
+        self.spoilt.clear();
+        self.gainless.clear();
+    }
+}
+
 /// Emits the decisions that act, and measures them; `None` if nothing is left.
 fn emit_and_prove(
     parts: Deploying<'_, '_>,
@@ -180,16 +194,16 @@ fn emit_and_prove(
         let mut before = tuned.before.cells.iter().filter(at);
         is_kept && before.any(|one| one.comparison.verdict == Outcome::Violated)
     };
-    let mut without_gain = BTreeSet::new();
+    let mut without_gain = Gainless::default();
     if !parts.jobs.site.options.is_exact() {
         let unchanged = |subject: &Subject| deployed.leaves(subject);
-        without_gain = gainless_targets((&after, &untouched), (&mended, &unchanged));
-        spoilt.extend(gainless(
+        without_gain = gainless(
             &tuned.contests,
             (&after, &untouched),
             &|subject| deployed.chooses_for(subject),
             (&mended, &unchanged),
-        ));
+        );
+        spoilt.append(&mut without_gain.choices);
     }
     let mut arrivals = Vec::new();
     if spoilt.is_empty() {
@@ -206,7 +220,7 @@ fn emit_and_prove(
         after,
         untouched,
         spoilt,
-        gainless: without_gain,
+        gainless: without_gain.targets,
     }))
 }
 

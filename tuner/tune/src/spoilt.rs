@@ -96,24 +96,33 @@ const CONFIDENCE: f64 = 0.95;
 /// Time over the default's in running jobs up to which a change promises more than the noise of one.
 const PROMISE: f64 = 0.9;
 
-/// Choices that were faster in running jobs, and are not from the files: each call with a note of how long it takes. `mended` calls keep
-/// what was chosen for them: their guidelines hold.
+/// Calls that show no gain in a proof.
+#[derive(Debug, Default)]
+pub(crate) struct Gainless {
+    /// Choices that were faster in running jobs, and are not from the files: each call with a note of how long it takes.
+    pub(crate) choices: Vec<(Subject, String)>,
+    /// Names of the targets of all of these calls: nothing that was deployed for them alone shows a gain.
+    pub(crate) targets: BTreeSet<String>,
+}
+
+/// The calls that take as long as in the untouched library. `mended` calls keep what was chosen for them: their guidelines hold.
 pub(crate) fn gainless(
     contests: &[Contest],
-    (after, untouched): (&Verification, &Medians),
+    medians: (&Verification, &Medians),
     is_chosen: &dyn Fn(&Subject) -> bool,
     (mended, unchanged): (Calls<'_>, Calls<'_>),
-) -> Vec<(Subject, String)> {
-    let mut all = Vec::new();
-    for one in without_gain((after, untouched), (mended, unchanged)) {
-        let subject = &one.subject;
-        let is_of = |one: &&Contest| {
-            let name = subject.collective().map(|collective| collective.name());
-            name == Some(one.function.as_str()) && one.bytes == subject.bytes
+) -> Gainless {
+    let mut found = Gainless::default();
+    for one in without_gain(medians, (mended, unchanged)) {
+        let Some(collective) = one.subject.collective() else {
+            continue;
         };
-        let chosen = contests.iter().rev().find(is_of).and_then(|one| {
-            let mut all = one.candidates.iter();
-            all.find(|one| one.chosen)
+        let bytes = one.subject.bytes;
+        found.targets.insert(Target::unbounded(collective, bytes).name());
+        let is_of = |contest: &&Contest| contest.function == collective.name() && contest.bytes == bytes;
+        let chosen = contests.iter().rev().find(is_of).and_then(|contest| {
+            let mut all = contest.candidates.iter();
+            all.find(|candidate| candidate.chosen)
         });
         // Pairs in running jobs are no weaker than launches in turn, each of which may meet another mode of the machine: a choice falls where the proof
         // excludes its promise, by its interval, and stays where it shows nothing.
@@ -121,22 +130,11 @@ pub(crate) fn gainless(
             let promised = chosen.ratio_to_default;
             promised < PROMISE && one.least > promised.sqrt()
         });
-        if is_broken && is_chosen(subject) {
-            all.push(one.note());
+        if is_broken && is_chosen(&one.subject) {
+            found.choices.push(one.note());
         }
     }
-    all
-}
-
-/// Names of the targets whose calls take as long as in the untouched library, and whose guidelines are not `mended` either: nothing that was deployed for
-/// them alone shows a gain.
-pub(crate) fn gainless_targets(
-    medians: (&Verification, &Medians),
-    (mended, unchanged): (Calls<'_>, Calls<'_>),
-) -> BTreeSet<String> {
-    let all = without_gain(medians, (mended, unchanged)).into_iter();
-    let target = |one: Beside| Some(Target::unbounded(one.subject.collective()?, one.subject.bytes).name());
-    all.filter_map(target).collect()
+    found
 }
 
 /// The collectives, beside the `mended` ones, that take as long as in the untouched library.

@@ -1,8 +1,7 @@
 //! A partial fix: a candidate that misses the cell's bound and is significantly faster than the library's own choice, where no candidate meets
 //! the bound. A scan that takes 0.27 of the library's time is worth its deployment, though its guideline's right side is faster still.
 //!
-//! It is credited with no target. So a fix is still looked for behind it (by other components, gates, settings of whole launches) and takes its
-//! place. The report names it beside the reason why the cell is not fixed.
+//! It is credited with no target. So a fix is still looked for behind it (by other components and gates) and takes its place. The report names it beside the reason why the cell is not fixed.
 
 use kilter_stats::sample::Sample;
 use kilter_stats::signed_rank;
