@@ -1,6 +1,7 @@
 //! Seconds of the scripted clock.
 
 use kilter_bench::launch::scripted::Noise;
+use kilter_model::report::GainVerdict;
 
 use super::*;
 
@@ -232,3 +233,26 @@ fn a_proof_without_time_for_everything_begins_with_what_was_violated() {
 
 const SLOWER: f64 = 2_000.0;
 const SECONDS: f64 = 140.0;
+
+/// The first proof takes reduce's algorithm back, and the second one has the seconds of one launch: broadcast keeps what the first one showed.
+#[test]
+fn a_second_proof_that_is_cut_keeps_the_first_ones_times_where_nothing_changed() {
+    let library = super::partial::faster_by_an_algorithm(1.4)
+        .row("bcast.binomial", |_, usual| 0.4 * usual)
+        .slower(20_000.0);
+    let run = tune(
+        library,
+        "--guidelines GL8,GL10 --sizes 4096 --budget 70 --rounds 1 --arrival none",
+    );
+    warning(&run, "`reduce_algorithm=2` is taken back");
+    warning(&run, "of the proof of what is left: calls on which nothing changed");
+    assert_eq!(changes(&run), ["MPI_Bcast at 4 KiB=bcast.binomial"]);
+    let gains = run.report.gains.iter();
+    let gains: Vec<(&str, usize, GainVerdict)> = gains
+        .map(|gain| (gain.function.as_str(), gain.launches, gain.verdict))
+        .collect();
+    let [("bcast", launches, GainVerdict::Faster)] = gains[..] else {
+        panic!("{gains:?}")
+    };
+    assert!(launches > 1, "those of the first proof");
+}
