@@ -164,7 +164,6 @@ mod tests {
         let reference = Reference::default();
         assert!(judged(&reference, Launch::Untouched, &[(plain(), "aa")]).is_empty());
         let other = item("allreduce.as_reduce_bcast", "reduce(n) + bcast(n)");
-        let bound = item("bound reduce(n) + bcast(n)", "reduce(n) + bcast(n)");
         let setting = Item {
             settings: vec![("coll_tuned_allreduce_algorithm".to_owned(), "4".to_owned())],
             ..item("coll_tuned_allreduce_algorithm=4", "allreduce(n)")
@@ -172,14 +171,12 @@ mod tests {
         let contest = |said: &str| {
             let items = [
                 (item("default", "allreduce(n)"), "aa"),
-                (bound.clone(), said),
                 (other.clone(), said),
                 (setting.clone(), said),
             ];
             judged(&reference, Launch::Contest, &items)
         };
         assert!(contest("aa").is_empty());
-        // A bound is not deployed.
         assert_eq!(
             contest("bb").into_keys().collect::<Vec<_>>(),
             ["allreduce.as_reduce_bcast", "coll_tuned_allreduce_algorithm=4"]

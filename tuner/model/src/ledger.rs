@@ -6,7 +6,6 @@
 //!
 //! * [`Ledger::deployment`] is what files and launches read: the settings of all standing changes, the latest for each name, and their
 //!   selections. So a setting is deployed as long as one standing change has it, and an older value comes back with the end of a newer one.
-//! * A change falls as a whole: `halves`.
 //! * A setting of whole launches whose targets others fix is not deployed: `necessity`.
 //! * What was taken back is not proposed again, as far as that went: `bars`.
 //! * The report credits a cell's fix to the changes that were confirmed for it, and says why others are not deployed: `account`.
@@ -14,17 +13,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Cell, Change};
-use crate::deployment::{Assignment, Deployment};
+use crate::deployment::Deployment;
 
 mod account;
 mod bars;
-mod halves;
 mod necessity;
 mod taking_back;
 
-pub use halves::{Fallen, Half};
 pub use necessity::needed;
-pub use taking_back::Gone;
 
 /// A change that a step of the search proposes, since launches have confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -102,8 +98,6 @@ pub struct Ledger {
     given_up: BTreeMap<String, String>,
     /// The deployment that was proven last.
     verified: Deployment,
-    /// The deployment when [`Ledger::settle`] was called last.
-    settled: Deployment,
 }
 
 impl Ledger {
@@ -172,13 +166,6 @@ impl Ledger {
     pub fn partial_fixes(&self) -> impl Iterator<Item = Cell> {
         let without_fix = self.standing().filter(|decision| decision.fixes.is_empty());
         without_fix.filter_map(|decision| decision.change.cell())
-    }
-
-    /// Settings of whole launches that the selection of each cell needs.
-    pub fn needs(&self) -> impl Iterator<Item = (Cell, &[Assignment])> {
-        let of = |decision: &Decision| decision.change.cell().is_some() && !decision.change.settings.is_empty();
-        let with_needs = self.standing().filter(move |decision| of(decision));
-        with_needs.filter_map(|decision| Some((decision.change.cell()?, decision.change.settings.as_slice())))
     }
 }
 

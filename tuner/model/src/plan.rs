@@ -218,11 +218,8 @@ fn collectives(guideline: &Guideline) -> impl Iterator<Item = Collective> {
 /// The default's item id.
 pub const DEFAULT: &str = "default";
 
-/// First letters of the ids of bounds.
-pub const BOUND: &str = "bound ";
-
-/// True if an item with this id is a candidate, rather than the default or a bound.
+/// True if an item with this id is a candidate, rather than the default.
 #[must_use]
 pub fn is_candidate(id: &str) -> bool {
-    id != DEFAULT && !id.starts_with(BOUND)
+    id != DEFAULT
 }

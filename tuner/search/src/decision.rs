@@ -1,7 +1,8 @@
 //! Decides all calls of a plan together: one table of times, filled by common launches, and one assignment of ways to calls ([`mod@crate::joint`]).
 //!
 //! All candidates of all calls are screened in one job, the front of each call is compared in a few launches that hold all calls, and what falls
-//! behind is measured no more. The ways that are chosen, and those that would close a bound, are compared once more with ranks that arrive apart.
+//! behind is measured no more. Where messages show that another component of the library decides, its algorithms are compared once more, each with
+//! the setting that hands the call on. The ways that are chosen, and those that would close a bound, are compared with ranks that arrive apart.
 //! Choices are checked (correctness matrix, other datatypes, messages); those that fail are struck, and the decision is made again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use crate::choose::Choice;
 use crate::context::Context;
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
 use crate::joint::{self, Assignment, Problem, Reading, Table};
-use crate::proof::{self, Finding};
+use crate::proof::Finding;
 use crate::target::Target;
 use crate::verification::Verification;
 
@@ -31,6 +32,8 @@ const AGAIN: usize = 4;
 pub struct Known {
     table: Table,
     findings: BTreeMap<String, Finding>,
+    /// The same of algorithms that were handed on.
+    handed_on: BTreeMap<String, Finding>,
     struck: BTreeMap<(Cell, Selection), NotDeployed>,
     checked: BTreeSet<(Cell, Selection)>,
 }
@@ -61,11 +64,14 @@ impl Deciding<'_, '_> {
     /// A failure that no candidate explains.
     pub fn decide(&self, targets: &[Target], known: &mut Known) -> anyhow::Result<Vec<(Target, Choice)>> {
         let parts = self.context.in_job_search();
-        let contests = Contests::new(parts, self.in_force, self.label)
-            .finding_first(self.in_force.is_empty())
-            .without_compositions()
-            .together();
-        self.fill(&contests, targets, known)?;
+        let contests = |label: &str| {
+            let contests = Contests::new(parts, self.in_force, label).finding_first(self.in_force.is_empty());
+            contests.without_compositions().together()
+        };
+        let handing_on = contests(&format!("{}/components", self.label)).handing_on();
+        let contests = contests(self.label);
+        let hidden = self.fill(&contests, targets, known)?;
+        self.hand_on(&handing_on, hidden, known)?;
         let mut assignment = self.solved(&contests, known)?;
         for round in 1..=AGAIN {
             if !self.compare_again(&contests, round, &assignment, known)? {
@@ -77,7 +83,7 @@ impl Deciding<'_, '_> {
     }
 
     /// Decides once more where settings of whole launches came into force that change these calls, by the names of their targets: the library's own
-    /// calls and the chosen ways are compared under them.
+    /// calls and the chosen ways are compared under them, and all candidates where none of the library's algorithms was asked for before.
     ///
     /// # Errors
     /// A failure that no candidate explains.
@@ -94,12 +100,18 @@ impl Deciding<'_, '_> {
         let calls = problem.calls.iter().zip(&assignment);
         let again = calls.filter_map(|(call, way)| {
             let target = Target::unbounded(call.cell.0, call.cell.1);
-            let field = call.ways[*way].selection.clone().into_iter().collect();
+            let field: Vec<Selection> = call.ways[*way].selection.clone().into_iter().collect();
             (call.is_decided && changed.contains(&target.name())).then_some((target, field))
         });
-        for held in contests.finals(again.collect(), FINAL_LAUNCHES)? {
-            known.table.replace(held);
-        }
+        let is_hidden = |(target, _): &(Target, Vec<Selection>)| {
+            matches!(known.findings.get(&target.name()), Some(Finding::NoEffect { .. }))
+        };
+        let (hidden, mut race): (Vec<_>, Vec<_>) = again.partition(is_hidden);
+        let hidden: Vec<Target> = hidden.into_iter().map(|(target, _)| target).collect();
+        race.extend(contests.screen_all(&hidden, &self.kinds_of(), &front)?);
+        let (held, findings) = self.compare(&contests, race)?;
+        held.into_iter().for_each(|held| known.table.replace(held));
+        known.findings.extend(findings);
         let assignment = self.solved(&contests, known)?;
         Ok(self.told(&contests, targets, &assignment, known))
     }
@@ -129,8 +141,9 @@ impl Deciding<'_, '_> {
         (decided, bounding)
     }
 
-    /// Screens and compares the calls that the table does not have yet: the violated ones first, then those in which an application spends most.
-    fn fill(&self, contests: &Contests<'_, '_>, targets: &[Target], known: &mut Known) -> anyhow::Result<()> {
+    /// Screens and compares the calls that the table does not have yet: the violated ones first, then those in which an application spends most. Returns
+    /// the calls of which messages show that the library's algorithms are not asked for.
+    fn fill(&self, contests: &Contests<'_, '_>, targets: &[Target], known: &mut Known) -> anyhow::Result<Vec<Target>> {
         let (decided, bounding) = self.cells(targets);
         let is_new = |cell: &&Cell| known.table.latest(**cell).is_none();
         let plan = &self.context.plan;
@@ -140,7 +153,7 @@ impl Deciding<'_, '_> {
             .map(|(collective, bytes)| Target::unbounded(*collective, *bytes))
             .collect();
         if fields.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let violated = |target: &Target| targets.iter().position(|other| other.left == target.left);
         let (now, _) = self.now;
@@ -154,10 +167,7 @@ impl Deciding<'_, '_> {
         } else {
             fields.sort_by(|a, b| spent(b).total_cmp(&spent(a)));
         }
-        let kinds = |target: &Target, kind: FixKind| {
-            (self.kinds)(kind) && target.cell().is_none_or(|cell| self.ledger.allows(cell, kind))
-        };
-        let mut race = contests.screen_all(&fields, &kinds, &front)?;
+        let mut race = contests.screen_all(&fields, &self.kinds_of(), &front)?;
         for (collective, bytes) in bounding.iter().filter(is_new) {
             let target = Target::unbounded(*collective, *bytes);
             // A call that was timed within a sum alone takes no longer than the slowest call of its volume.
@@ -167,25 +177,64 @@ impl Deciding<'_, '_> {
             contests.foresee(&target, if known > 0.0 { known } else { most });
             race.push((target, Vec::new()));
         }
-        let held = contests.finals(race, FINAL_LAUNCHES)?;
-        let findings = proof::of_finalists(
-            &self.context.jobs,
-            &self.context.proofs,
-            &self.context.quarantine,
-            self.label,
-            (contests.setup(), false),
-            &held,
-        )?;
-        for mut held in held {
+        let (held, findings) = self.compare(contests, race)?;
+        held.into_iter().for_each(|held| known.table.add(held));
+        let is_hidden = |target: &Target| matches!(findings.get(&target.name()), Some(Finding::NoEffect { .. }));
+        fields.retain(is_hidden);
+        known.findings.extend(findings);
+        Ok(fields)
+    }
+
+    /// Compares the library's algorithms once more for calls that another component decides, each with the setting that hands the call to the component
+    /// that has them.
+    fn hand_on(&self, contests: &Contests<'_, '_>, hidden: Vec<Target>, known: &mut Known) -> anyhow::Result<()> {
+        let site = &self.context.site;
+        let Some(components) = &site.library.components else {
+            return Ok(());
+        };
+        let mut hidden = hidden;
+        hidden.retain(|target| target.collective().and_then(|one| components.switching(one)).is_some());
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        if let Some(name) = components.settings().find(|name| site.sets(name)) {
+            self.context.progress.warn(&format!(
+                "no collective is handed on by size: the site sets `{name}` itself, and Kilter leaves it as it is"
+            ));
+            return Ok(());
+        }
+        self.context.progress.note(&format!(
+            "the library's algorithms may take effect where `{}` hands the collective to `{}`; they are compared again there",
+            components.own, components.of_algorithms
+        ));
+        let race = contests.screen_all(&hidden, &self.kinds_of(), &front)?;
+        let (held, findings) = self.compare(contests, race)?;
+        held.into_iter().for_each(|held| known.table.add(held));
+        known.handed_on.extend(findings);
+        Ok(())
+    }
+
+    /// Compares finalists in common launches; the library's algorithms are among them as far as messages credit them.
+    fn compare(
+        &self,
+        contests: &Contests<'_, '_>,
+        race: Vec<(Target, Vec<Selection>)>,
+    ) -> anyhow::Result<(Vec<Held>, BTreeMap<String, Finding>)> {
+        let mut all = contests.finals(race, FINAL_LAUNCHES)?;
+        let findings = contests.prove(&self.context.proofs, &all)?;
+        for held in &mut all {
             if let Some(finding) = findings.get(&held.target.name()) {
-                let is_credited = |one: &Selection| finding.credits(one);
+                let is_credited = |one: &Selection| contests.credits(finding, one);
                 held.candidates
                     .retain(|one| one.selection.as_ref().is_none_or(is_credited));
             }
-            known.table.add(held);
         }
-        known.findings.extend(findings);
-        Ok(())
+        Ok((all, findings))
+    }
+
+    /// The kinds of fixes that are asked for and were not taken back.
+    fn kinds_of(&self) -> impl Fn(&Target, FixKind) -> bool {
+        |target, kind| (self.kinds)(kind) && target.cell().is_none_or(|cell| self.ledger.allows(cell, kind))
     }
 
     /// The problem as far as it is known.
@@ -348,9 +397,7 @@ impl Deciding<'_, '_> {
             let finding = known.findings.get(&target.name());
             let mut choice = Choice {
                 chosen: call.ways[assignment[place]].selection.clone(),
-                needs: Vec::new(),
                 unfixed_because: told.misses,
-                hidden: matches!(finding, Some(Finding::NoEffect { .. })),
                 contest: told.contest,
             };
             let measured = known
@@ -358,11 +405,28 @@ impl Deciding<'_, '_> {
                 .latest(call.cell)
                 .map_or(&[][..], |column| &column.candidates);
             contests.complete(&target, measured, finding, &mut choice);
+            if let Some(finding) = known.handed_on.get(&target.name()) {
+                self.tell_handed_on(finding, &mut choice);
+            }
             (target, choice)
         };
         let mut choices: Vec<(Target, Choice)> = decided.map(choice).collect();
         let place = |target: &Target| targets.iter().position(|other| other.left == target.left);
         choices.sort_by_key(|(target, _)| place(target).unwrap_or(usize::MAX));
         choices
+    }
+
+    /// Adds the evidence on algorithms that were handed on to a choice.
+    fn tell_handed_on(&self, finding: &Finding, choice: &mut Choice) {
+        let Some(components) = &self.context.site.library.components else {
+            return;
+        };
+        let text = format!("; handed to `{}`: {}", components.of_algorithms, finding.text());
+        for told in [&mut choice.contest.proof, &mut choice.unfixed_because]
+            .into_iter()
+            .flatten()
+        {
+            *told += &text;
+        }
     }
 }

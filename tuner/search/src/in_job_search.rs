@@ -1,5 +1,4 @@
-//! Contests inside running jobs: every candidate for a call against the default, and the bounds where it has any, interleaved in the
-//! same job. Algorithms and knobs of the library are switched through MPI_T on a duplicated communicator, Kilter's own run over
+//! Contests inside running jobs: every candidate for a call against the default, interleaved in the same job. Algorithms and knobs of the library are switched through MPI_T on a duplicated communicator, Kilter's own run over
 //! point-to-point calls, mock-ups over the library, and those of a plugin as the plugin will.
 //!
 //! Three rounds, each with fewer candidates and more repetitions (successive halving): a screening of all, a refinement of the
@@ -23,12 +22,9 @@ use std::collections::BTreeMap;
 
 use kilter_model::arrival::Arrival;
 use kilter_model::deployment::{Deployment, Selection};
-use kilter_model::not_deployed::NotDeployed;
-use kilter_model::report::{FixKind, Refused, Screened};
+use kilter_model::report::{Refused, Screened};
 use kilter_model::setup::Setup;
 use kilter_protocol::fault::FaultKind;
-use kilter_stats::sample::Sample;
-use kilter_stats::verdict::Rule;
 
 use self::datatypes::Objection;
 pub use self::finals::FINAL_LAUNCHES;
@@ -36,12 +32,13 @@ pub use self::items::item;
 use self::job::Job;
 use self::pace::Pace;
 pub use self::screening::front;
-use crate::arrivals::{Apart, slower};
-use crate::choose::{Choice, Measured, Otherwise, choose_among};
+use crate::arrivals::Apart;
+use crate::choose::{Choice, Measured};
 use crate::context::InJobSearch;
-use crate::correctness::{Admission, admit, admit_all};
+use crate::correctness::{Admission, admit_all};
 use crate::guide::Guide;
-use crate::proof::Finding;
+use crate::proof::{self, Finding};
+use crate::proofs::Proofs;
 use crate::repetition::Purpose;
 use crate::target::Target;
 
@@ -52,8 +49,6 @@ pub struct Held {
     pub target: Target,
     /// The default and the finalists.
     pub candidates: Vec<Measured>,
-    /// The right sides of the target.
-    pub bounds: Vec<Sample>,
     /// The default and the finalists when the ranks arrive apart, pattern by pattern.
     pub apart: Vec<Apart>,
 }
@@ -150,6 +145,30 @@ impl<'c, 'a> Contests<'c, 'a> {
         Contests { hands_on: true, ..self }
     }
 
+    /// Evidence from messages for the library's algorithms among the finalists, by the targets' names.
+    ///
+    /// # Errors
+    /// A failure that no candidate explains.
+    pub fn prove(&self, proofs: &Proofs, held: &[Held]) -> anyhow::Result<BTreeMap<String, Finding>> {
+        let InJobSearch { jobs, quarantine, .. } = self.parts;
+        proof::of_finalists(
+            jobs,
+            proofs,
+            quarantine,
+            &self.label,
+            (&self.setup, self.hands_on),
+            held,
+        )
+    }
+
+    /// True if evidence does not speak against a selection. The library's algorithms that are handed on need evidence: without it they are known not to
+    /// act.
+    #[must_use]
+    pub fn credits(&self, finding: &Finding, selection: &Selection) -> bool {
+        let is_proven = matches!(finding, Finding::Acts { .. });
+        finding.credits(selection) && (is_proven || !self.hands_on)
+    }
+
     /// Compares finalists with ranks that come together alone.
     #[must_use]
     pub fn together(self) -> Contests<'c, 'a> {
@@ -206,23 +225,8 @@ impl<'c, 'a> Contests<'c, 'a> {
     /// Adds to the choice the evidence on the library's algorithms. If they have no effect, it also warns and puts them into quarantine.
     fn tell(&self, target: &Target, finding: &Finding, choice: &mut Choice) {
         let parts = self.parts;
-        let mut text = finding.text();
+        let text = finding.text();
         if let Finding::NoEffect { .. } = finding {
-            let (transports, heard) = (parts.facts.transports(), parts.facts.heard());
-            let admitting: Vec<String> = parts
-                .jobs
-                .site
-                .library
-                .admitting(&transports)
-                .filter(|row| heard.has(row))
-                .map(|row| format!("`{}`", row.name))
-                .collect();
-            if !admitting.is_empty() {
-                text += &format!(
-                    "; the library may use them only under another value of {}",
-                    admitting.join(", ")
-                );
-            }
             let row = target
                 .collective()
                 .and_then(|one| parts.jobs.site.library.algorithms_of(one));
@@ -249,54 +253,5 @@ impl<'c, 'a> Contests<'c, 'a> {
         }
         job.finish()?;
         Ok(found)
-    }
-
-    /// The best candidate that is no slower than the default when the ranks arrive apart and is right on this library and machine: rows of Kilter's and
-    /// of plugins in the correctness matrix, the library's algorithms on [other datatypes](datatypes). Who fails goes into quarantine, and the choice is
-    /// made again without it. Where none fixes the target, `otherwise` says what is chosen.
-    ///
-    /// # Errors
-    /// A failure that the candidate does not explain.
-    pub fn choose_proven(
-        &self,
-        target: &Target,
-        mut candidates: Vec<Measured>,
-        (bounds, apart): (&[Sample], &[Apart]),
-        rule: &Rule,
-        otherwise: Otherwise,
-    ) -> anyhow::Result<Choice> {
-        let is_simulated = self.parts.jobs.site.library.launcher.is_simulator();
-        let slower = slower(apart, rule);
-        let objection = |selection: &Selection| {
-            let can_be = !is_simulated || selection.kind() == FixKind::Parameter;
-            let cannot = (!can_be).then_some(NotDeployed::CannotBeDeployed);
-            cannot.or_else(|| slower.get(selection).cloned())
-        };
-        let is_put_away = |one: &Selection| self.parts.quarantine.contains(&one.id());
-        loop {
-            candidates.retain(|one| !one.selection.as_ref().is_some_and(is_put_away));
-            let choice = choose_among(target, &candidates, bounds, rule, &objection, otherwise);
-            let Some(chosen) = &choice.chosen else {
-                return Ok(choice);
-            };
-            let Some(Objection { what, detail }) = self.fault(target, chosen)? else {
-                return Ok(choice);
-            };
-            let id = chosen.id();
-            let text = format!("`{id}` is not deployed: it {what}: {detail}");
-            self.parts.jobs.progress.warn(&text);
-            self.parts.quarantine.add(&id, what, &detail);
-        }
-    }
-
-    /// The fault that bars a selection from being deployed.
-    fn fault(&self, target: &Target, chosen: &Selection) -> anyhow::Result<Option<Objection>> {
-        if let Admission::Refused(why) = admit(self.parts.jobs, self.parts.store, chosen)? {
-            return Ok(Some(Objection {
-                what: why.fault(),
-                detail: why.to_string(),
-            }));
-        }
-        datatypes::objection(self.parts.jobs, &self.label, &self.setup, target, chosen)
     }
 }

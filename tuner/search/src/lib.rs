@@ -4,13 +4,11 @@
 pub mod arrivals;
 mod by_itself;
 pub mod choose;
-pub mod components;
 pub mod context;
 pub mod correctness;
 pub mod cost_model;
 pub mod decision;
 pub mod findings;
-pub mod gates;
 pub mod guide;
 pub mod heard;
 pub mod in_job_search;

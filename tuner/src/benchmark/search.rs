@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_model::deployment::{Deployment, Selection};
-use kilter_search::choose::{Measured, simplest_of_best};
+use kilter_search::choose::Measured;
 use kilter_search::context::Context;
 use kilter_search::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
+use kilter_search::joint::Table;
 use kilter_search::space;
 use kilter_search::target::Target;
 use kilter_stats::sample::Sample;
@@ -121,8 +122,10 @@ pub fn run(context: &Context<'_>, options: &BenchmarkOptions) -> anyhow::Result<
         .into_iter()
         .filter_map(|mut held| {
             in_turn.join(&whole_launch::candidates(&context.site, &held.target), &mut held);
-            let chosen = simplest_of_best(&held.candidates, &rule)?.selection.clone();
-            Some((held.target, chosen))
+            let target = held.target.clone();
+            let call = Table::call(held, &rule)?;
+            let way = call.meeting(f64::INFINITY, rule.effect_floor).unwrap_or(0);
+            Some((target, call.ways[way].selection.clone()))
         })
         .collect();
     let mut measured = Vec::new();
@@ -308,7 +311,6 @@ mod tests {
                 measured(algorithm("scan.linear"), &[11.0, 22.0, 33.0]),
                 measured(algorithm("scan.recursive_doubling"), &[10.0, 20.0, 30.0]),
             ],
-            bounds: Vec::new(),
             apart: Vec::new(),
         };
         let off = row(&held, algorithm("scan.linear").as_ref(), 40).unwrap();

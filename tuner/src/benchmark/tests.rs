@@ -19,7 +19,6 @@ fn held(candidates: Vec<Measured>) -> Held {
     Held {
         target: Target::unbounded(Collective::Scan, 1024),
         candidates,
-        bounds: Vec::new(),
         apart: Vec::new(),
     }
 }

@@ -250,7 +250,6 @@ mod tests {
         let mut held = Held {
             target,
             candidates: vec![default],
-            bounds: Vec::new(),
             apart: Vec::new(),
         };
         in_turn.join(&own, &mut held);

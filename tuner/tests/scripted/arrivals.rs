@@ -79,42 +79,6 @@ fn a_setting_that_is_slower_when_ranks_arrive_apart_is_taken_back() {
     assert!(warning(&run, "`x=16` is taken back").contains(part));
 }
 
-/// Under the gate algorithm 2 mends Reduce, and so does algorithm 3, less well. With ranks that arrive at random the gate makes algorithm 2 slower than
-/// the default without the gate, and the default under it slower still, beside which algorithm 2 would pass.
-#[test]
-fn a_winner_behind_a_gate_that_is_slower_when_ranks_arrive_apart_is_refused() {
-    let gate = "[[parameters]]\nname = \"gate\"\ndefault = \"0\"\ntry = [1]\nadmits_algorithms = true\nsummary = \"scripted\"\n";
-    let library = || {
-        let is_apart = |call: &Call<'_>| call.arrival.is_some_and(|arrival| arrival.shape == Shape::Random);
-        ScriptedLibrary::new()
-            .described(gate)
-            .admits_algorithms(|settings| settings.value("gate") == "1")
-            .cost("reduce", move |call, usual| match call.algorithm {
-                _ if call.bytes != 4096 => usual,
-                2 if is_apart(call) => 6.0 * usual,
-                2 => 0.5 * usual,
-                3 => 0.9 * usual,
-                _ if is_apart(call) && call.is("gate", "1") => 12.0 * usual,
-                _ => 4.0 * usual,
-            })
-    };
-    let arguments = "--guidelines GL8 --sizes 4096 --only parameters";
-    let run = tune(library(), arguments);
-    assert_eq!(changes(&run), ["gate=1", "MPI_Reduce at 4 KiB=reduce_algorithm=3"]);
-    let candidates = run.report.contests.iter().flat_map(|contest| &contest.candidates);
-    let refused: Vec<String> = candidates
-        .filter_map(|one| Some(format!("{} {}", one.id, one.not_deployed.as_ref()?)))
-        .filter(|line| line.contains("when ranks arrive at random"))
-        .collect();
-    let [line] = refused.as_slice() else {
-        panic!("{refused:?}")
-    };
-    let expected = "gate=1 reduce_algorithm=2 is slower than the library's own when ranks arrive at random: 1.5";
-    assert!(line.starts_with(expected), "{line}");
-    let together = tune(library(), &format!("{arguments} --arrival none"));
-    assert_eq!(changes(&together), ["gate=1", "MPI_Reduce at 4 KiB=reduce_algorithm=2"]);
-}
-
 /// `x=1` mends Reduce on two ranks and makes no difference on four, but when these arrive at random: the files of both layouts go without it.
 #[test]
 fn a_setting_of_one_layout_that_is_slower_on_another_when_ranks_arrive_apart_is_left_out() {

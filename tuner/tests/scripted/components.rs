@@ -2,10 +2,6 @@
 
 use super::*;
 
-/// Takes the component out for everything.
-pub(super) const GATE: &str =
-    "[[parameters]]\nname = \"gate\"\ndefault = \"0\"\ntry = [1]\nadmits_algorithms = true\nsummary = \"scripted\"\n";
-
 /// Its file, and the variable that says the same for one collective.
 pub(super) const COMPONENTS: &str = r#"
 [components]
@@ -31,7 +27,7 @@ const BOTH: &str = "--guidelines GL10,GL6 --sizes 1024,4096";
 fn slow_bcast() -> ScriptedLibrary {
     let is_slow = |call: &Call<'_>| call.bytes == 4096 && call.algorithm != 2;
     ScriptedLibrary::new()
-        .described(GATE)
+        .setting("gate", "0", &["1"])
         .admits_algorithms(|settings| settings.value("gate") == "1")
         .cost(
             "bcast",

@@ -14,7 +14,6 @@ mod emitters;
 mod fixes;
 mod forms;
 mod gains;
-mod gates;
 mod guard;
 mod joint;
 mod layouts;

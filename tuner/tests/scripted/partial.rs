@@ -64,24 +64,6 @@ fn a_setting_that_is_tried_behind_the_contests_takes_its_place() {
     assert!(partial.is_some_and(|one| !one.chosen), "{contest:?}");
 }
 
-/// Without the gate Kilter's own code is faster than the library's choice, and misses the bound.
-#[test]
-fn a_pair_with_a_gate_that_fixes_the_cell_takes_its_place() {
-    let library = slow_reduce(|call| call.algorithm == 2)
-        .described(components::GATE)
-        .admits_algorithms(|settings| settings.value("gate") == "1")
-        .cost("allreduce", |call, usual| match call.item {
-            "reduce.as_allreduce" => 1.2 * usual,
-            _ => usual,
-        });
-    let run = tune(library, REDUCE);
-    assert_eq!(changes(&run), ["gate=1", DEPLOYED]);
-    assert!(is_mended(&run, SLOW));
-    let mut candidates = run.report.contests[0].candidates.iter();
-    let own = candidates.find(|one| one.id == "reduce.as_allreduce").unwrap();
-    assert!(!own.chosen && own.ratio_to_default < 0.5, "{own:?}");
-}
-
 #[test]
 fn what_is_slower_in_the_proof_is_taken_back_and_the_reason_says_so() {
     taken_back(1.4);

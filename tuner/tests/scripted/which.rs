@@ -112,7 +112,7 @@ fn several_calls_share_their_jobs() {
 fn with_components() -> ScriptedLibrary {
     ScriptedLibrary::new()
         .own_choice(2)
-        .described(super::components::GATE)
+        .setting("gate", "0", &["1"])
         .admits_algorithms(|settings| settings.value("gate") == "1")
         .described(super::components::COMPONENTS)
 }

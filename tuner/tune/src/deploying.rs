@@ -20,7 +20,7 @@ use kilter_search::verification::{self, JudgedCell, Medians, Reached, Verificati
 use kilter_stats::verdict::Outcome;
 
 use super::spoilt::{Gainless, gainless, spoilt};
-use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_halves, take_back_idle};
+use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_idle};
 use super::{Tuned, apart};
 
 /// Verifications of one deployment, each with less in it than the one before.
@@ -64,7 +64,6 @@ pub(super) fn deploy_and_verify(
             Ok(Some(proven)) => proven,
             Ok(None) => return tuned.deploy_nothing(parts.jobs.site.options),
             Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
-                take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
                 if ledger.deployment().is_empty() || attempt + 1 == ATTEMPTS {
                     ledger.take_back_all("jobs under the changes to deploy failed");
                     return tuned.deploy_nothing(parts.jobs.site.options);
@@ -100,7 +99,7 @@ pub(super) fn deploy_and_verify(
         let mut is_changed = false;
         if attempt + 1 < ATTEMPTS {
             is_changed |= take_back(ledger, progress, library, &spoilt, &tuned.before);
-            is_changed |= take_back_gainless(ledger, progress, &proven.gainless, &tuned.before);
+            is_changed |= take_back_gainless(ledger, progress, &proven.gainless);
         }
         if !is_changed {
             for (_, note) in spoilt {
@@ -108,7 +107,6 @@ pub(super) fn deploy_and_verify(
             }
             return Ok(());
         }
-        take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
         let proof = tuned.after.clone();
         earlier = proof.map(|proof| (tuned.deployment.clone(), proof, tuned.untouched.clone()));
         tuned.deployment = ledger.deployment();
@@ -238,7 +236,6 @@ pub(super) fn prove_overlap(
     };
     parts.jobs.progress.warn(&format!("taken back: {}", disproved.because));
     ledger.take_back_latest(&disproved.assignments, &disproved.because);
-    take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
     if ledger.deployment().is_empty() {
         tuned.deploy_nothing(parts.jobs.site.options)?;
     } else {
@@ -327,7 +324,6 @@ fn emit_what_acts(
                 &tuned.before,
             );
         }
-        take_back_halves(ledger, &parts.jobs.progress, &tuned.before);
         if ledger.deployment().is_empty() {
             break;
         }

@@ -18,7 +18,7 @@ use kilter_search::verification::{Allowance, Medians, Verification, verify};
 use kilter_search::{pricing, reproducibility};
 
 use super::deploying::{Deploying, deploy_and_verify, prove_overlap};
-use super::{FIRST, FIRST_SHARE, NEXT_PROOF, PROOF, SEARCH, Tuned, searching, taking_back};
+use super::{FIRST, FIRST_SHARE, NEXT_PROOF, PROOF, SEARCH, Tuned, searching};
 
 /// The loop under way.
 pub(super) struct Rounds<'c, 'a> {
@@ -133,7 +133,6 @@ impl<'c, 'a> Rounds<'c, 'a> {
             let (launch, known) = (launch.clone(), (&mut self.known, &mut tuned.contests));
             let search = || searching::search(ledger, context, options, round, launch, (current, targets), known);
             budget.phase(SEARCH, budget.search_seconds(), search)?;
-            taking_back::take_back_halves(ledger, &context.progress, &tuned.before);
         }
         if options.parameters && tuned.goals.are_missed() {
             let nothing_is_found = ledger.deployment().is_empty();

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
-use kilter_model::change::{Cell, Change, id};
-use kilter_model::deployment::Selection;
+use kilter_model::change::{Change, id};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::{Goal, Options, TuneOptions};
@@ -16,7 +15,7 @@ use kilter_search::decision::{Deciding, Known};
 use kilter_search::findings::Findings;
 use kilter_search::target::Target;
 use kilter_search::verification::Verification;
-use kilter_search::{components, gates, settings, startup_algorithms};
+use kilter_search::{settings, startup_algorithms};
 
 /// Searches changes for `targets` from `launch`, the deployment so far, and enters the changes to deploy into the ledger. Ways of single calls come
 /// first, since each acts on its call alone; settings of whole launches have to beat them.
@@ -48,15 +47,6 @@ pub(super) fn search(
         "so far {faster} of {} have a faster way",
         kilter_render::format::count(choices.len(), "call")
     ));
-    if options.parameters {
-        let allowed = |target: &Target, kind: FixKind| {
-            is_asked_for(options, kind) && target.cell().is_none_or(|cell| ledger.allows(cell, kind))
-        };
-        let settings_alone = |target: &Target, kind: FixKind| kind == FixKind::Parameter && allowed(target, kind);
-        components::search(context, &label, &in_force, &settings_alone, &mut choices)?;
-        let barred = ledger.barred_settings();
-        gates::search(context, &label, &in_force, &barred, &allowed, &mut choices)?;
-    }
     let is_open = |target: &&Target| !is_fixed(&choices, target);
     let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
     let improvable = match options.goal {
@@ -97,8 +87,7 @@ pub(super) fn search(
             give_up(ledger, target, NOTHING_REPLACES);
         }
     }
-    let needed = |cell: Cell, selection: &Selection| ledger.needed_by(cell.0, selection, &context.site.library);
-    let for_cells = Findings::of_choices(choices.clone(), &needed);
+    let for_cells = Findings::of_choices(choices.clone());
     let decided: Vec<Target> = choices.into_iter().map(|(target, _)| target).collect();
     enter(
         ledger,
@@ -237,7 +226,7 @@ fn enter(
             name(&mut said, target, &proposal.change);
             ledger.deploy(proposal.clone());
         }
-        // A partial fix is deployed, and its target has a reason all the same.
+        // A call that became faster and misses its bound still has a reason all the same.
         if let Some(reason) = reason {
             give_up(ledger, target, &reason);
         }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::launch::JobFailure;
 use kilter_bench::progress::Progress;
-use kilter_model::change::{Cell, id};
+use kilter_model::change::Cell;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::Assignment;
-use kilter_model::ledger::{Bar, Gone, Half, Ledger};
+use kilter_model::ledger::{Bar, Ledger};
 use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::fault::FaultKind;
 use kilter_search::context::Jobs;
@@ -51,37 +51,12 @@ fn forgo(
     quarantine.add(&id, what, reason);
 }
 
-/// Takes back changes that act only together with a part that is not deployed any more.
-pub(super) fn take_back_halves(ledger: &mut Ledger, progress: &Progress, before: &Verification) {
-    let fallen = ledger.settle();
-    give_up_halves(ledger, progress, &fallen.selections, before);
-    for setting in fallen.settings {
-        progress.note(&format!(
-            "`{}` is no longer deployed: no deployed algorithm needs it",
-            id(&[setting])
-        ));
-    }
-}
-
-/// Gives up the cells that were violated at the volumes of selections that fell with a setting.
-fn give_up_halves(ledger: &mut Ledger, progress: &Progress, halves: &[Half], before: &Verification) {
-    for half in halves {
-        let selection = half.selection.id();
-        let text = format!("`{selection}` is taken back: {}, which is taken back", half.because);
-        progress.warn(&text);
-        for cell in names_at(half.cell, before) {
-            ledger.give_up(cell, &text);
-        }
-    }
-}
-
-/// Warns about settings of whole launches that are taken back, and about selections that acted only with them; true if there are any.
-fn say_gone(ledger: &mut Ledger, progress: &Progress, gone: &Gone, because: &str, before: &Verification) -> bool {
-    for Assignment { name, value, .. } in &gone.settings {
+/// Warns about settings of whole launches that are taken back; true if there are any.
+fn say_gone(progress: &Progress, gone: &[Assignment], because: &str) -> bool {
+    for Assignment { name, value, .. } in gone {
         progress.warn(&format!("`{name}={value}` is taken back: {because}"));
     }
-    give_up_halves(ledger, progress, &gone.halves, before);
-    !gone.settings.is_empty()
+    !gone.is_empty()
 }
 
 /// Takes back the changes that may have ended a job of the deployment; in the next round another kind of fix may be found. False if there are
@@ -128,7 +103,7 @@ pub(super) fn take_back_broken(
     }
     let functions = subjects.iter().map(|subject| subject.task.collective()).collect();
     let gone = ledger.take_back_settings(&functions, &jobs.site.library, &because);
-    say_gone(ledger, &jobs.progress, &gone, &because, before)
+    say_gone(&jobs.progress, &gone, &because)
 }
 
 /// Takes back changes that slowed a subject, each with a note of how. True if any was taken back.
@@ -160,21 +135,16 @@ pub(super) fn take_back(
     if !launch_wide.is_empty() {
         let because = launch_wide.join(", ");
         let gone = ledger.take_back_settings(&slowed, library, &because);
-        changed |= say_gone(ledger, progress, &gone, &because, before);
+        changed |= say_gone(progress, &gone, &because);
     }
     changed
 }
 
 /// Takes back new settings of whole launches all of whose targets are among the `gainless` ones, by name. True if there were any.
-pub(super) fn take_back_gainless(
-    ledger: &mut Ledger,
-    progress: &Progress,
-    gainless: &BTreeSet<String>,
-    before: &Verification,
-) -> bool {
+pub(super) fn take_back_gainless(ledger: &mut Ledger, progress: &Progress, gainless: &BTreeSet<String>) -> bool {
     let because = "the calls that it was chosen for take as long as in the untouched library";
     let gone = ledger.take_back_gainless(gainless, because);
-    say_gone(ledger, progress, &gone, because, before)
+    say_gone(progress, &gone, because)
 }
 
 /// Takes back the selection of a cell, for which none is proposed any more. True if there was one.

@@ -292,10 +292,5 @@ mod tests {
             ..left.clone()
         };
         assert!(!is_tried(&block, &plain), "the library's own");
-        let bound = Item {
-            id: format!("{}x", plan::BOUND),
-            ..left.clone()
-        };
-        assert!(!is_tried(&block, &bound), "a bound with its settings");
     }
 }

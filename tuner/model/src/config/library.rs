@@ -197,13 +197,6 @@ impl Library {
         wanted.is_none_or(|wanted| hosts.is_empty() || wanted.is_that_of(hosts))
     }
 
-    /// Parameters that decide whether its algorithms are asked for, limited to those that act on these transports.
-    pub fn admitting<'l>(&'l self, transports: &'l [String]) -> impl Iterator<Item = &'l Parameter> {
-        self.parameters
-            .iter()
-            .filter(|row| row.admits_algorithms && row.acts_on(transports))
-    }
-
     /// True if a parameter is left as the site has set it: it stands among these settings, and its row says so.
     #[must_use]
     pub fn leaves_to_site(&self, parameter: &str, set: &[(String, String)]) -> bool {

@@ -11,8 +11,8 @@ use crate::not_deployed::NotDeployed;
 use crate::report::{Contest, Contestant};
 
 impl Ledger {
-    /// The deployed change that fixed a target by this name (`reduce 4096`): the selection for its cell with the settings that it needs, or else
-    /// the settings of whole launches that were confirmed to fix it.
+    /// The deployed change that fixed a target by this name (`reduce 4096`): the selection for its cell, or else the settings of whole launches that
+    /// were confirmed to fix it.
     #[must_use]
     pub fn fix(&self, cell: Option<Cell>, target: &str, deployed: &Deployment) -> Option<Fix> {
         if let Some(selected) = cell.and_then(|cell| self.selected(cell, deployed)) {
@@ -22,18 +22,11 @@ impl Ledger {
         (!credited.is_empty()).then(|| Change::of_launch(credited).fix())
     }
 
-    /// The selection that is deployed for a cell, with the settings that it needs, whether it fixes the cell or not.
+    /// The selection that is deployed for a cell, whether it fixes the cell or not.
     #[must_use]
     pub fn selected(&self, cell: Cell, deployed: &Deployment) -> Option<Fix> {
         let selection = deployed.selections.get(&cell)?;
-        let mut needs = self.needs().filter(|(its, _)| *its == cell);
-        let needs = needs.next().map(|(_, needs)| needs).unwrap_or_default();
-        let in_force = needs.iter().filter(|one| deployed.assignments.contains(one));
-        let change = Change {
-            settings: in_force.cloned().collect(),
-            ..Change::of_cell(cell, selection.clone())
-        };
-        Some(change.fix())
+        Some(Change::of_cell(cell, selection.clone()).fix())
     }
 
     /// The deployed settings that were confirmed to fix a target. All of them if none was: the cell was fixed by their combination.

@@ -4,19 +4,10 @@ use std::collections::BTreeSet;
 
 use kilter_algorithms::Collective;
 
-use super::{Bar, Decision, Half, Ledger, State, TakenBack};
+use super::{Bar, Decision, Ledger, State, TakenBack};
 use crate::change::Cell;
 use crate::config::library::Library;
 use crate::deployment::{Assignment, Selection};
-
-/// Settings of whole launches that are deployed no more.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Gone {
-    /// The settings.
-    pub settings: Vec<Assignment>,
-    /// The selections that needed them.
-    pub halves: Vec<Half>,
-}
 
 impl Ledger {
     /// Takes back the selection of a cell. `cells` names the guidelines' cells that are left without it.
@@ -49,13 +40,13 @@ impl Ledger {
         slowed: &BTreeSet<Option<Collective>>,
         library: &Library,
         because: &str,
-    ) -> Gone {
+    ) -> Vec<Assignment> {
         let guilty = self.guilty(slowed, library);
         self.end(&guilty, because, &[Bar::Settings])
     }
 
     /// Takes back the new settings of whole launches that show no gain: those whose targets all are among the `gainless` ones, by name.
-    pub fn take_back_gainless(&mut self, gainless: &BTreeSet<String>, because: &str) -> Gone {
+    pub fn take_back_gainless(&mut self, gainless: &BTreeSet<String>, because: &str) -> Vec<Assignment> {
         let is_gainless = |decision: &Decision| {
             let is_new = decision.state == State::Deployed && decision.change.selection.is_none();
             is_new && !decision.fixes.is_empty() && decision.fixes.is_subset(gainless)
@@ -69,7 +60,7 @@ impl Ledger {
     }
 
     /// Takes back the latest change that has all of these settings. It bars nothing: the caller does not propose the change again.
-    pub fn take_back_latest(&mut self, settings: &[Assignment], because: &str) -> Gone {
+    pub fn take_back_latest(&mut self, settings: &[Assignment], because: &str) -> Vec<Assignment> {
         let has_all = |decision: &Decision| settings.iter().all(|setting| decision.change.sets(setting));
         let mut latest = self.decisions.iter();
         let latest = latest.rposition(|decision| decision.stands() && has_all(decision));
@@ -85,7 +76,6 @@ impl Ledger {
                 cells: Vec::new(),
             });
         }
-        self.settled = self.deployment();
     }
 
     /// The changes, by their place, to which settings of whole launches that slowed these collectives belong.
@@ -128,27 +118,17 @@ impl Ledger {
         }
     }
 
-    /// Ends changes for their settings.
-    fn end(&mut self, places: &[usize], because: &str, bars: &[Bar]) -> Gone {
+    /// Ends changes for their settings, and returns the settings that are deployed no more.
+    fn end(&mut self, places: &[usize], because: &str, bars: &[Bar]) -> Vec<Assignment> {
         let before = self.deployment().assignments;
-        let mut halves = Vec::new();
         for place in places {
-            let decision = &mut self.decisions[*place];
-            match decision.fall(bars.to_vec()) {
-                Some(half) => halves.push(half),
-                None => {
-                    decision.state = State::TakenBack(TakenBack {
-                        because: because.to_owned(),
-                        bars: bars.to_vec(),
-                        cells: Vec::new(),
-                    });
-                }
-            }
+            self.decisions[*place].state = State::TakenBack(TakenBack {
+                because: because.to_owned(),
+                bars: bars.to_vec(),
+                cells: Vec::new(),
+            });
         }
         let now = self.deployment().assignments;
-        Gone {
-            settings: before.into_iter().filter(|setting| !now.contains(setting)).collect(),
-            halves,
-        }
+        before.into_iter().filter(|setting| !now.contains(setting)).collect()
     }
 }

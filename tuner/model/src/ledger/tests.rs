@@ -4,7 +4,7 @@ use kilter_algorithms::Collective;
 
 use super::*;
 use crate::config::library::{Library, find_for};
-use crate::deployment::Selection;
+use crate::deployment::{Assignment, Selection};
 use crate::fix::FixKind;
 use crate::report::{Contest, Contestant};
 
@@ -18,10 +18,6 @@ fn set(name: &str, value: &str) -> Assignment {
         value: value.to_owned(),
         environment: false,
     }
-}
-
-fn gate() -> Assignment {
-    set("coll_han_priority", "0")
 }
 
 fn algorithm(cell: Cell) -> Selection {
@@ -39,12 +35,9 @@ fn launch(settings: &[Assignment], fixes: &[&str]) -> Proposal {
     }
 }
 
-fn cell(cell: Cell, selection: Selection, needs: &[Assignment]) -> Proposal {
+fn cell(cell: Cell, selection: Selection) -> Proposal {
     Proposal {
-        change: Change {
-            settings: needs.to_vec(),
-            ..Change::of_cell(cell, selection)
-        },
+        change: Change::of_cell(cell, selection),
         fixes: BTreeSet::new(),
     }
 }
@@ -54,7 +47,6 @@ fn ledger(proposals: &[Proposal]) -> Ledger {
     for proposal in proposals {
         ledger.deploy(proposal.clone());
     }
-    ledger.settle();
     ledger
 }
 
@@ -65,19 +57,15 @@ fn proven(proposals: &[Proposal]) -> Ledger {
     ledger
 }
 
-fn pair(at: Cell) -> Proposal {
-    cell(at, algorithm(at), &[gate()])
-}
-
-fn alone(at: Cell) -> Proposal {
-    cell(at, algorithm(at), &[])
+fn of_library(at: Cell) -> Proposal {
+    cell(at, algorithm(at))
 }
 
 fn open_mpi() -> Library {
     find_for("mpirun (Open MPI) 5.0.11").unwrap()
 }
 
-fn slowed(ledger: &mut Ledger, by: &[Collective], library: &Library) -> Gone {
+fn slowed(ledger: &mut Ledger, by: &[Collective], library: &Library) -> Vec<Assignment> {
     let by = by.iter().copied().map(Some).collect();
     ledger.take_back_settings(&by, library, "bcast became slower")
 }
@@ -97,12 +85,9 @@ fn what_is_confirmed_is_in_force_and_not_deployed() {
 
 #[test]
 fn what_is_chosen_for_a_cell_takes_the_place_of_what_was() {
-    let mut ledger = proven(&[pair(LONG), alone(SCAN)]);
-    ledger.deploy(cell(LONG, own(), &[]));
+    let mut ledger = proven(&[of_library(LONG), of_library(SCAN)]);
+    ledger.deploy(cell(LONG, own()));
     assert_eq!(ledger.deployment().selections[&LONG], own());
-    // Chosen for itself: the setting has lost its other half.
-    assert_eq!(ledger.settle().settings, [gate()]);
-    assert_eq!(settings(&ledger), []);
     // It does not come back with the end of what replaced it.
     ledger.take_back_selection(LONG, "slower", Bar::Cell, Vec::new());
     assert!(!ledger.deployment().selections.contains_key(&LONG));
@@ -114,10 +99,10 @@ fn the_latest_settings_go_first_and_a_replaced_value_returns() {
     let mut ledger = proven(&[launch(std::slice::from_ref(&btl), &[]), launch(&[eager("32768")], &[])]);
     ledger.deploy(launch(&[eager("16384")], &[]));
     let gone = slowed(&mut ledger, &[Collective::Scan], &open_mpi());
-    assert_eq!(gone.settings, [eager("16384")]);
+    assert_eq!(gone, [eager("16384")]);
     assert_eq!(ledger.deployment(), *ledger.verified());
     let gone = slowed(&mut ledger, &[Collective::Scan], &open_mpi());
-    assert_eq!(gone.settings, [btl.clone(), eager("32768")]);
+    assert_eq!(gone, [btl.clone(), eager("32768")]);
     assert!(ledger.deployment().is_empty());
     let barred = BTreeSet::from([btl, eager("16384"), eager("32768")]);
     assert_eq!(ledger.barred_settings(), barred);
@@ -145,7 +130,7 @@ fn new_settings_are_taken_back_where_none_of_their_targets_gains() {
     ledger.deploy(launch(std::slice::from_ref(&other), &["bcast 8", "scan 8"]));
     let gainless = ["reduce 8", "scan 8", "gather 8"].map(str::to_owned);
     let gone = ledger.take_back_gainless(&BTreeSet::from(gainless), "as long as before");
-    assert_eq!(gone.settings, std::slice::from_ref(&one));
+    assert_eq!(gone, std::slice::from_ref(&one));
     assert_eq!(settings(&ledger), [proven_before, other]);
     assert_eq!(ledger.barred_settings(), BTreeSet::from([one]));
 }
@@ -158,9 +143,7 @@ fn the_variable_of_the_slowed_collective_goes_first() {
     let new = [preset("BCAST"), preset("SCAN"), set("I_MPI_SHM", "1")];
     let take_back = |by: &[Option<Collective>]| {
         let mut ledger = ledger(&new.clone().map(|one| launch(&[one], &[])));
-        ledger
-            .take_back_settings(&by.iter().copied().collect(), &intel, "slower")
-            .settings
+        ledger.take_back_settings(&by.iter().copied().collect(), &intel, "slower")
     };
     assert_eq!(take_back(&[Some(Collective::Bcast)]), [preset("BCAST")]);
     assert_eq!(take_back(&[Some(Collective::Reduce)]), new);
@@ -179,82 +162,15 @@ fn what_stands_beside_a_variable_is_taken_back_with_it() {
         launch(&[reduce.clone(), all.clone(), of_reduce.clone()], &[]),
     ]);
     let gone = slowed(&mut ledger, &[Collective::Bcast], &mvapich2);
-    assert_eq!(gone.settings, [bcast, of_bcast]);
+    assert_eq!(gone, [bcast, of_bcast]);
     assert_eq!(settings(&ledger), [reduce, all.clone(), of_reduce]);
     assert!(!ledger.barred_settings().contains(&all));
-}
-
-#[test]
-fn a_selection_falls_with_its_setting() {
-    let mut ledger = ledger(&[pair(LONG), pair(SHORT), alone(SCAN)]);
-    let gone = slowed(&mut ledger, &[Collective::Bcast], &open_mpi());
-    assert_eq!(gone.settings, [gate()]);
-    let halves: Vec<(Cell, &str)> = gone
-        .halves
-        .iter()
-        .map(|half| (half.cell, half.because.as_str()))
-        .collect();
-    let because = "it acts only with `coll_han_priority=0`";
-    assert_eq!(halves, [(LONG, because), (SHORT, because)]);
-    assert_eq!(ledger.settle(), Fallen::default());
-    assert_eq!(ledger.deployment(), super::of([alone(SCAN)].map(decided).iter()));
-    assert!(ledger.is_closed(LONG) && !ledger.is_closed(SCAN));
-    assert!(ledger.barred_settings().contains(&gate()));
-}
-
-fn decided(proposal: Proposal) -> Decision {
-    let Proposal { change, fixes } = proposal;
-    let state = State::Deployed;
-    Decision { change, fixes, state }
-}
-
-/// The setting has another value now.
-#[test]
-fn a_selection_falls_with_the_value_that_it_needs() {
-    let mut ledger = ledger(&[cell(LONG, own(), &[gate()])]);
-    ledger.deploy(launch(&[set("coll_han_priority", "10")], &["scan 8"]));
-    let fallen = ledger.settle();
-    let because = "it was found to fix the cell only together with `coll_han_priority=0`";
-    assert_eq!(fallen.selections[0].because, because);
-    assert_eq!(
-        (fallen.settings, settings(&ledger)),
-        (Vec::new(), vec![set("coll_han_priority", "10")])
-    );
-    assert!(ledger.barred_settings().is_empty());
-}
-
-#[test]
-fn a_setting_falls_with_the_last_selection_that_needs_it() {
-    let eager = launch(&[set("btl_tcp_eager_limit", "16384")], &["reduce 8"]);
-    let mut ledger = ledger(&[eager.clone(), pair(LONG), pair(SHORT), alone(SCAN)]);
-    ledger.take_back_selection(LONG, "slower", Bar::Cell, Vec::new());
-    assert_eq!(ledger.settle(), Fallen::default());
-    ledger.take_back_selection(SHORT, "slower", Bar::Cell, Vec::new());
-    assert_eq!(ledger.settle().settings, [gate()]);
-    assert_eq!(ledger.deployment(), super::of([eager, alone(SCAN)].map(decided).iter()));
-    // A setting that no selection needs stays deployed, and may be proposed again.
-    assert_eq!(ledger.settle(), Fallen::default());
-    assert!(ledger.barred_settings().is_empty());
-}
-
-#[test]
-fn what_is_found_under_a_setting_needs_it_where_it_belongs_to_the_collective() {
-    let library = open_mpi();
-    let found = ledger(&[pair(LONG)]);
-    let needs = |at: Cell| found.needed_by(at.0, &algorithm(at), &library);
-    assert_eq!((needs(SHORT), needs(SCAN)), (vec![gate()], Vec::new()));
-    let own = Selection::Algorithm("bcast.binomial".to_owned(), Vec::new());
-    assert_eq!(found.needed_by(Collective::Bcast, &own, &library), []);
-    assert_eq!(
-        ledger(&[alone(LONG)]).needed_by(Collective::Bcast, &algorithm(SHORT), &library),
-        []
-    );
 }
 
 const IDLE: &str = "the library sends `0>1:1`";
 
 fn with_idle_rule() -> Ledger {
-    let mut ledger = ledger(&[alone(LONG)]);
+    let mut ledger = ledger(&[of_library(LONG)]);
     let taken = ledger.take_back_selection(LONG, IDLE, Bar::Kind, vec!["GL10 262144".to_owned()]);
     assert_eq!(taken, Some(algorithm(LONG)));
     ledger
@@ -275,7 +191,7 @@ fn where_the_library_does_not_follow_a_rule_kilters_own_may_still_fix_the_cell()
 
 #[test]
 fn what_slowed_a_cell_closes_it_for_every_kind() {
-    let mut ledger = ledger(&[alone(LONG)]);
+    let mut ledger = ledger(&[of_library(LONG)]);
     ledger.take_back_selection(LONG, "slower", Bar::Cell, Vec::new());
     assert!(!ledger.allows(LONG, FixKind::Algorithm) && ledger.allows(SHORT, FixKind::Algorithm));
 }
@@ -289,7 +205,7 @@ fn a_cell_for_which_nothing_else_is_found_says_what_was_taken_back() {
     ledger.give_up("GL10 262144".to_owned(), "nothing is faster");
     assert_eq!(reason(&ledger), Some(format!("nothing is faster; {text}")));
     let mut ledger = with_idle_rule();
-    ledger.deploy(cell(LONG, own(), &[]));
+    ledger.deploy(cell(LONG, own()));
     assert_eq!(reason(&ledger), None);
 }
 
@@ -315,11 +231,15 @@ fn who_was_confirmed_to_fix_a_cell_is_credited_and_nobody_else() {
 }
 
 #[test]
-fn a_selection_is_what_fixed_its_cell_with_the_settings_that_it_needs_and_no_others() {
-    let ledger = ledger(&[launch(&[set("x", "1")], &["bcast 8"]), pair(LONG), alone(SCAN)]);
+fn a_selection_is_what_fixed_its_cell() {
+    let ledger = ledger(&[
+        launch(&[set("x", "1")], &["bcast 8"]),
+        of_library(LONG),
+        of_library(SCAN),
+    ]);
     let deployed = ledger.deployment();
     let fix = |cell: Cell| ledger.fix(Some(cell), "bcast 8", &deployed).unwrap().id;
-    assert_eq!(fix(LONG), "coll_han_priority=0 coll_tuned_bcast_algorithm=7");
+    assert_eq!(fix(LONG), "coll_tuned_bcast_algorithm=7");
     assert_eq!(fix(SCAN), "coll_tuned_scan_algorithm=7");
     assert_eq!(fix(SHORT), "x=1");
 }
@@ -352,8 +272,13 @@ fn contest(at: Cell, changes: &[Change]) -> Contest {
 #[test]
 fn what_is_taken_back_is_chosen_no_more_and_says_why() {
     let x = |value: &str| launch(&[set("x", value)], &["bcast 8"]);
-    let mut ledger = ledger(&[x("16"), pair(LONG), alone(SCAN)]);
-    let changes = [x("16").change, x("1").change, pair(LONG).change, alone(SCAN).change];
+    let mut ledger = ledger(&[x("16"), of_library(LONG), of_library(SCAN)]);
+    let changes = [
+        x("16").change,
+        x("1").change,
+        of_library(LONG).change,
+        of_library(SCAN).change,
+    ];
     let mut contests = [contest(LONG, &changes)];
     let mut left = |ledger: &Ledger| {
         ledger.mark(&mut contests);
@@ -366,16 +291,10 @@ fn what_is_taken_back_is_chosen_no_more_and_says_why() {
     ledger.take_back_selection(SCAN, "slower", Bar::Cell, Vec::new());
     assert_eq!(left(&ledger), ids);
     slowed(&mut ledger, &[Collective::Bcast], &open_mpi());
-    assert_eq!(left(&ledger), ["x=1", "coll_tuned_scan_algorithm=7"]);
-    let why = |place: usize| {
-        contests[0].candidates[place]
-            .not_deployed
-            .as_ref()
-            .map(ToString::to_string)
-    };
-    assert_eq!(why(0).as_deref(), Some("was taken back: bcast became slower"));
+    assert_eq!(left(&ledger), ["x=1", &ids[2], "coll_tuned_scan_algorithm=7"]);
+    let why = contests[0].candidates[0].not_deployed.as_ref();
     assert_eq!(
-        why(2).as_deref(),
-        Some("was taken back: it acts only with `coll_han_priority=0`")
+        why.map(ToString::to_string).as_deref(),
+        Some("was taken back: bcast became slower")
     );
 }

@@ -6,8 +6,9 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
 use super::*;
-use crate::choose::choose;
 use crate::cost_model::tests_of_prices::{SLOW, prices};
+use crate::in_job_search::Held;
+use crate::joint::{self, Table};
 use crate::space;
 
 const RANKS: usize = 32;
@@ -28,6 +29,17 @@ fn seconds(target: &Target, selection: &Selection) -> f64 {
 
 fn candidates(target: &Target) -> Vec<Selection> {
     space::selections(&openmpi(), target, RANKS, false)
+}
+
+fn contest(target: &Target, measured: &[Measured]) -> Contest {
+    let column = Held {
+        target: target.clone(),
+        candidates: measured.to_vec(),
+        apart: Vec::new(),
+    };
+    let rule = Rule::default();
+    let call = Table::call(column, &rule).unwrap();
+    joint::contest(&call, 0, None, rule.effect_floor, false).contest
 }
 
 /// Has measured all algorithms for these.
@@ -126,7 +138,7 @@ fn a_contest_is_explained_by_the_times_of_the_others() {
         measured(Some(algorithm.clone()), slow),
         measured(Some(linear.clone()), 1.6e-3),
     ];
-    let mut contest = choose(&target, &measured, &[], &Rule::default()).contest;
+    let mut contest = contest(&target, &measured);
     guide.explain(&openmpi(), &target, &measured, &mut contest);
     let of = |id: &str| {
         contest
@@ -181,7 +193,7 @@ fn measured_prices_explain_a_chain_by_latencies_and_say_what_they_do_not_explain
     };
     let explained = |factor: f64| {
         let measured = measured(factor);
-        let mut contest = choose(&target, &measured, &[], &Rule::default()).contest;
+        let mut contest = contest(&target, &measured);
         guide.explain(&openmpi(), &target, &measured, &mut contest);
         let found = contest.candidates.iter().find(|one| one.id == chain.id()).unwrap();
         (found.predicted.clone().unwrap(), contest.models)

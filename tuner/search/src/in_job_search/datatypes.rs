@@ -51,21 +51,6 @@ fn typed(collective: Collective, bytes: u64) -> Option<Subject> {
     Some(Subject { task, text, bytes })
 }
 
-/// Carries out the target's call on such data by one of the library's algorithms, as [`objections`] does.
-///
-/// # Errors
-/// A failure that the selection does not explain.
-pub(super) fn objection(
-    jobs: &Jobs<'_>,
-    label: &str,
-    setup: &Setup,
-    target: &Target,
-    selection: &Selection,
-) -> anyhow::Result<Option<Objection>> {
-    let pair = (target.clone(), selection.clone());
-    Ok(objections(jobs, label, setup, &[pair])?.pop().flatten())
-}
-
 /// Carries out each target's call on such data by one of the library's algorithms, all in one job under `setup`. Nothing speaks against other
 /// selections, or where the library itself fails there. What ends the job has its objection, and the others are carried out in a new job.
 ///

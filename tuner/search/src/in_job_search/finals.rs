@@ -8,7 +8,6 @@ use kilter_model::deployment::Selection;
 use kilter_model::plan::DEFAULT;
 use kilter_stats::sample::Sample;
 
-use super::items::bound_id;
 use super::job::Job;
 use super::pace::Pace;
 use super::{Contests, Held};
@@ -108,48 +107,6 @@ impl Contests<'_, '_> {
         Ok(self.held(all, medians))
     }
 
-    /// Runs [`Contests::finals`] in turn with launches of `without`, which measure only the defaults and the bounds, both also with ranks that arrive
-    /// apart. Returns each final with its counterpart without; nothing where the budget allows no launch.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
-    pub fn finals_in_turn(
-        &self,
-        without: &Contests<'_, '_>,
-        finals: Vec<(Target, Vec<Selection>)>,
-        most_launches: usize,
-    ) -> anyhow::Result<Vec<(Held, Held)>> {
-        let launches = self.launches_of_finals(most_launches);
-        let alone = finals.iter().map(|(target, _)| (target.clone(), Vec::new()));
-        let alone: Vec<(Target, Vec<Selection>)> = alone.collect();
-        let mut medians = vec![Launched::default(); finals.len()];
-        let mut of_alone = medians.clone();
-        let arrivals = self.arrivals(&finals);
-        self.parts
-            .jobs
-            .progress
-            .phase("compare finalists in turn", (2 * launches * finals.len()) as u64);
-        for launch in 0..launches {
-            let both = without.expected_seconds(foreseen(&alone)) + self.expected_seconds(foreseen(&finals));
-            if !self.affords(both, (launch, launches)) {
-                if launch == 0 {
-                    return Ok(Vec::new());
-                }
-                break;
-            }
-            self.with_loan(launch, || {
-                without.final_launch(launch, &alone, &mut of_alone, &arrivals)
-            })?;
-            // Both sides of a comparison meet the same offsets.
-            for (medians, alone) in medians.iter_mut().zip(&of_alone) {
-                medians.own_seconds = alone.own_seconds;
-            }
-            self.with_loan(launch, || self.final_launch(launch, &finals, &mut medians, &arrivals))?;
-        }
-        let held = self.held(finals, medians).into_iter();
-        Ok(held.zip(without.held(alone, of_alone)).collect())
-    }
-
     /// Leaves out the last finals where the budget has not the seconds for all: few cells that are decided are worth more than many that are not.
     fn leave_out(&self, finals: &mut Vec<(Target, Vec<Selection>)>) {
         let jobs = self.parts.jobs;
@@ -219,9 +176,8 @@ impl Contests<'_, '_> {
         let blocks = finals.filter_map(|(target, finalists)| {
             let pace = paces.get(&target.name())?;
             let usual = repetition::repetitions_of(options, facts, Purpose::Final, &target.left.block_id());
-            let bounds: Vec<String> = target.bounds.iter().map(bound_id).collect();
             let items = || std::iter::once(DEFAULT).chain(finalists.iter().map(String::as_str));
-            let together = pace.block_seconds(items().chain(bounds.iter().map(String::as_str)), &usual, 0.0);
+            let together = pace.block_seconds(items(), &usual, 0.0);
             let apart = self.arrivals.iter().map(|arrival| {
                 let repetitions = repetition::repetitions_apart(arrival, usual);
                 pace.block_seconds(items(), &repetitions, arrival.factor.unwrap_or(1.0))
@@ -258,13 +214,9 @@ impl Contests<'_, '_> {
             let own_seconds = *medians
                 .own_seconds
                 .get_or_insert_with(|| outcome.median(DEFAULT).unwrap_or(0.0));
-            let bare = Target {
-                bounds: Vec::new(),
-                ..target.clone()
-            };
             medians.apart.resize(arrivals.len(), Medians::new());
             for (arrival, medians) in arrivals.iter().zip(&mut medians.apart) {
-                let outcome = job.measure(&bare, front, Purpose::Final, Some((arrival, own_seconds)))?;
+                let outcome = job.measure(target, front, Purpose::Final, Some((arrival, own_seconds)))?;
                 add(medians, &outcome);
             }
             self.parts.jobs.progress.step(1);
@@ -282,13 +234,9 @@ impl Contests<'_, '_> {
                     when: arrival.words(),
                     candidates: self.measured(&front, medians),
                 });
-                let bounds = target.bounds.iter();
                 Held {
                     candidates: self.measured(&front, &launched.together),
                     apart: apart.collect(),
-                    bounds: bounds
-                        .filter_map(|bound| sample(&launched.together, &bound_id(bound)))
-                        .collect(),
                     target,
                 }
             })

@@ -1,7 +1,7 @@
-//! Lines of the plan for the worker: one for the default, each bound and each candidate.
+//! Lines of the plan for the worker: one for the default and each candidate.
 
 use kilter_model::deployment::Selection;
-use kilter_model::plan::{self, BOUND, DEFAULT};
+use kilter_model::plan::DEFAULT;
 use kilter_protocol::plan::{Implementation, Item};
 
 use crate::target::Target;
@@ -56,9 +56,4 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
             }
         }
     }
-}
-
-/// Id of the line that measures a bound.
-pub(super) fn bound_id(bound: &plan::Subject) -> String {
-    format!("{BOUND}{}", bound.item_id())
 }

@@ -9,7 +9,7 @@ use kilter_model::plan::{self, DEFAULT};
 use kilter_protocol::fault::Fault;
 use kilter_protocol::plan::{Block, Item, Repetitions};
 
-use super::items::{bound_id, item};
+use super::items::item;
 use super::{Contests, inside};
 use crate::repetition::{self, Purpose};
 use crate::target::Target;
@@ -45,11 +45,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         candidates: &[Selection],
         purpose: Purpose,
     ) -> anyhow::Result<BTreeMap<Selection, f64>> {
-        let bare = Target {
-            bounds: Vec::new(),
-            ..target.clone()
-        };
-        let outcome = self.measure(&bare, candidates, purpose, None)?;
+        let outcome = self.measure(target, candidates, purpose, None)?;
         let median = |id: &str| outcome.median(id);
         for selection in candidates {
             if let Some(seconds) = median(&selection.id()) {
@@ -65,7 +61,7 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
             .collect())
     }
 
-    /// Measures the default, the bounds and the candidates that are not in quarantine; who takes the job down goes there, and
+    /// Measures the default and the candidates that are not in quarantine; who takes the job down goes there, and
     /// the rest is measured again in a new job. What has no valid repetition is measured again, with all others and more patience. The ranks arrive
     /// `apart` in a pattern, where one is given, sized by the seconds of the default.
     pub(super) fn measure(
@@ -85,7 +81,6 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         loop {
             let factor = patience.peek().copied().unwrap_or(1.0);
             let mut items = vec![item(target, None)];
-            items.extend(target.bounds.iter().map(|bound| self.bound_item(bound)));
             let is_put_away =
                 |id: &str| parts.quarantine.contains(id) || parts.quarantine.contains(&put_away_as(id, target));
             let live: Vec<&Selection> = candidates.iter().filter(|s| !is_put_away(&s.id())).collect();
@@ -168,34 +163,6 @@ impl<'r, 'c, 'a> Job<'r, 'c, 'a> {
         let mut item = item(target, Some(selection));
         if let Some(cell) = target.cell() {
             inside::fill(&mut item, cell, selection, self.contests.deployment);
-        }
-        item
-    }
-
-    /// A bound as it is deployed so far: with the settings selected for its calls, or by the implementation selected for it.
-    fn bound_item(&self, bound: &plan::Subject) -> Item {
-        let mut item = Item {
-            id: bound_id(bound),
-            ..bound.item()
-        };
-        let calls = bound
-            .text
-            .parse::<kilter_protocol::expression::Side>()
-            .ok()
-            .and_then(|side| side.plain_calls())
-            .unwrap_or_default();
-        for call in &calls {
-            match self.contests.deployment.selections.get(&(*call, bound.bytes)) {
-                Some(Selection::Settings(settings)) => item.settings.extend(settings.iter().cloned()),
-                Some(selection) if calls.len() == 1 => {
-                    let as_deployed = self::item(&Target::unbounded(*call, bound.bytes), Some(selection));
-                    item = Item {
-                        id: item.id,
-                        ..as_deployed
-                    };
-                }
-                _ => {}
-            }
         }
         item
     }

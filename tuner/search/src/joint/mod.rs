@@ -9,6 +9,7 @@
 //! close bounds and are to be measured, [`contest()`] says it to people.
 
 mod contest;
+mod gain;
 mod problem;
 mod solve;
 mod table;

@@ -61,6 +61,28 @@ pub struct Call {
     pub is_decided: bool,
 }
 
+impl Call {
+    /// Place of the simplest way that gains, meets a bound in seconds and is as fast as the fastest of these, within the floor.
+    #[must_use]
+    pub fn meeting(&self, bound: f64, floor: f64) -> Option<usize> {
+        let ways = &self.ways;
+        let meets = |way: &usize| {
+            let one = &ways[*way];
+            one.is_admitted() && one.gains && one.seconds <= (1.0 + floor) * bound
+        };
+        let meeting: Vec<usize> = (1..ways.len()).filter(meets).collect();
+        let least = meeting.iter().map(|way| ways[*way].seconds).min_by(f64::total_cmp)?;
+        let best = meeting
+            .into_iter()
+            .filter(|way| ways[*way].seconds <= (1.0 + floor) * least);
+        best.min_by(|a, b| {
+            let (a, b) = (&ways[*a], &ways[*b]);
+            let simpler = a.simplicity().cmp(&b.simplicity());
+            simpler.then(a.seconds.total_cmp(&b.seconds))
+        })
+    }
+}
+
 /// A call that must not be slower than others together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {

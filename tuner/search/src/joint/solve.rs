@@ -89,22 +89,7 @@ fn take(problem: &Problem, assignment: &mut Assignment, left: usize, way: usize)
 
 /// The simplest way that meets all bounds of a call and is as fast as the fastest of these, within the floor.
 fn meeting(problem: &Problem, assignment: &Assignment, left: usize, floor: f64) -> Option<usize> {
-    let bound = problem.tightest(assignment, left)?;
-    let ways = &problem.calls[left].ways;
-    let meets = |way: &usize| {
-        let one = &ways[*way];
-        one.is_admitted() && one.gains && one.seconds <= (1.0 + floor) * bound
-    };
-    let meeting: Vec<usize> = (1..ways.len()).filter(meets).collect();
-    let least = meeting.iter().map(|way| ways[*way].seconds).min_by(f64::total_cmp)?;
-    let best = meeting
-        .into_iter()
-        .filter(|way| ways[*way].seconds <= (1.0 + floor) * least);
-    best.min_by(|a, b| {
-        let (a, b) = (&ways[*a], &ways[*b]);
-        let simpler = a.simplicity().cmp(&b.simplicity());
-        simpler.then(a.seconds.total_cmp(&b.seconds))
-    })
+    problem.calls[left].meeting(problem.tightest(assignment, left)?, floor)
 }
 
 /// Places of the calls of each collective.

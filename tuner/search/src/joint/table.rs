@@ -8,9 +8,9 @@ use kilter_model::not_deployed::NotDeployed;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
+use super::gain::gains;
 use super::problem::{Call, Way};
 use crate::arrivals::slower;
-use crate::choose::partial::gains;
 use crate::in_job_search::Held;
 
 /// The ways of one call that launches compared with each other.
@@ -63,6 +63,20 @@ impl Table {
         let columns = self.columns.get(&cell).into_iter().flatten();
         let mut apart = columns.flat_map(|column| &column.apart).flat_map(|one| &one.candidates);
         apart.any(|one| one.selection.as_ref() == Some(selection))
+    }
+
+    /// The call of one column alone.
+    #[must_use]
+    pub fn call(column: Column, rule: &Rule) -> Option<Call> {
+        let mut table = Table::default();
+        table.add(column);
+        let reading = Reading {
+            rule,
+            objection: &|_, _| None,
+            on_all_sizes: &|_, _| false,
+            is_decided: &|_| true,
+        };
+        table.calls(&reading).pop()
     }
 
     /// The calls with their ways.
@@ -191,7 +205,6 @@ mod tests {
         Column {
             target: Target::unbounded(Collective::Reduce, 8),
             candidates: measured.collect(),
-            bounds: Vec::new(),
             apart: Vec::new(),
         }
     }

@@ -24,15 +24,13 @@ pub struct LaunchCandidate {
     pub confirm_always: bool,
 }
 
-/// The settings of a whole launch, most promising first, for the transports in use and the given targets. Settings that decide if the library's
-/// algorithms are asked for come before all others.
+/// The settings of a whole launch, most promising first, for the transports in use and the given targets.
 #[must_use]
 pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Target]) -> Vec<LaunchCandidate> {
     // A parameter of all collectives is wanted without a target, too.
     let is_asked = |row: &Parameter| row.collectives.is_empty() || targets.iter().any(|one| one.is_served_by(row));
     let wanted = |row: &&Parameter| row.acts_on(transports) && is_asked(row);
-    let mut rows: Vec<&Parameter> = library.parameters.iter().filter(wanted).collect();
-    rows.sort_by_key(|row| !row.admits_algorithms);
+    let rows = library.parameters.iter().filter(wanted);
     let is_asked_for = |row: &Parameter, value: &Value| {
         let text = value.to_string();
         targets.is_empty() || targets.iter().any(|one| row.concerns(&text, one.collective()))
@@ -41,28 +39,13 @@ pub fn launch_candidates(library: &Library, transports: &[String], targets: &[Ta
         let values = tried(row, transports).filter(|value| is_asked_for(row, value));
         values.map(|value| launch_candidate(row, value)).collect::<Vec<_>>()
     };
-    rows.into_iter().flat_map(candidates).collect()
+    rows.flat_map(candidates).collect()
 }
 
 /// The values of a row that can change anything with these transports.
 fn tried<'r>(row: &'r Parameter, transports: &[String]) -> impl Iterator<Item = &'r Value> + use<'r> {
     let values: Vec<&Value> = row.r#try.iter().filter(|value| row.tries(value, transports)).collect();
     values.into_iter()
-}
-
-/// Candidates of [`launch_candidates`] that decide if the library's algorithms are asked for, as far as this build has them.
-#[must_use]
-pub fn admitting_candidates(
-    library: &Library,
-    transports: &[String],
-    heard: &Heard,
-    targets: &[Target],
-) -> Vec<LaunchCandidate> {
-    let built = library.admitting(transports).filter(|row| heard.has(row));
-    let admitting: Vec<&str> = built.map(|row| row.name.as_str()).collect();
-    let mut candidates = launch_candidates(library, transports, targets);
-    candidates.retain(|one| admitting.contains(&one.parameter.as_str()));
-    candidates
 }
 
 /// Candidates of [`launch_candidates`] that belong to the collectives of the targets, rather than to all messages. They are a library's

@@ -250,32 +250,6 @@ fn launch_candidates_follow_the_transport() {
     assert!(malloc.assignments.iter().all(|assignment| assignment.environment));
 }
 
-/// On several hosts HAN stands before the algorithms that contests compare.
-#[test]
-fn what_admits_algorithms_comes_first() {
-    let library = find_for("mpirun (Open MPI) 5.0.11").unwrap();
-    let names = |transport: &str, collective| -> Vec<String> {
-        let target = Target::unbounded(collective, 65536);
-        let all = launch_candidates(&library, &[transport.to_owned()], &[target]);
-        let built = in_situation(&library, all, &Situation::default());
-        built.into_iter().map(|candidate| candidate.parameter).collect()
-    };
-    let tcp = names("tcp", Collective::Bcast);
-    assert_eq!(tcp[0], "coll_han_priority");
-    assert!(tcp.len() > 5, "{tcp:?}");
-    for (transport, collective) in [("sm", Collective::Bcast), ("tcp", Collective::Scan)] {
-        assert!(
-            !names(transport, collective).contains(&tcp[0]),
-            "{transport} {collective}"
-        );
-    }
-    let admitting: Vec<&str> = library
-        .admitting(&library.transports.several_hosts)
-        .map(|row| row.name.as_str())
-        .collect();
-    assert_eq!(admitting, ["coll_hcoll_enable", "coll_han_priority"]);
-}
-
 #[test]
 fn overlap_depends_on_how_messages_travel_and_on_threads() {
     let names = |transports: &[&str]| -> Vec<String> {

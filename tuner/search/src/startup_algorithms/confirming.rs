@@ -7,8 +7,10 @@ use kilter_stats::sample::Sample;
 
 use super::composition::Composition;
 use super::{Picks, chosen_targets};
-use crate::choose::{Measured, choose};
+use crate::choose::Measured;
 use crate::findings::{Evidence, Findings};
+use crate::in_job_search::Held;
+use crate::joint::{self, Table};
 use crate::shared_launches::each_once;
 use crate::target::Target;
 use crate::trials::{Samples, Trials, damaged};
@@ -49,16 +51,23 @@ impl Confirmed {
             let Some((row, _)) = target.collective().and_then(|one| library.chosen_at_start(one)) else {
                 continue;
             };
-            let bounds: Vec<Sample> = target
-                .bounds
-                .iter()
-                .filter_map(|bound| self.samples[0].get(bound).cloned())
-                .collect();
-            let choice = choose(target, &self.candidates(target, row), &bounds, &rule);
-            if let Some(number) = choice.chosen.as_ref().and_then(number) {
+            let column = Held {
+                target: target.clone(),
+                candidates: self.candidates(target, row),
+                apart: Vec::new(),
+            };
+            let Some(call) = Table::call(column, &rule) else {
+                continue;
+            };
+            let bounds = target.bounds.iter().filter_map(|bound| self.samples[0].get(bound));
+            let bound = bounds.map(Sample::median).min_by(f64::total_cmp);
+            let way = call.meeting(bound.unwrap_or(f64::INFINITY), rule.effect_floor);
+            let number = way.and_then(|way| number(call.ways[way].selection.as_ref()?));
+            if let Some(number) = number {
                 chosen.insert((row.collective, target.bytes()), number);
             }
-            let competitors = choice.contest.candidates.into_iter().filter(|one| one.kind.is_some());
+            let told = joint::contest(&call, way.unwrap_or(0), bound, rule.effect_floor, true);
+            let competitors = told.contest.candidates.into_iter().filter(|one| one.kind.is_some());
             let evidence = Evidence {
                 launch_wide: competitors.collect(),
                 ..Evidence::default()

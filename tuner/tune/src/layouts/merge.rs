@@ -8,7 +8,6 @@
 //! * An algorithm of the library that acts on several layouts is taken where no other of them makes the call by another one of the library's.
 //! * A setting of the launch that only some layouts chose is taken as long as no other layout gets slower by it ([`Extent::Any`]); once one
 //!   does, only what every layout chose is taken ([`Extent::Every`]).
-//! * Of a selection and the setting that it needs neither is taken without the other.
 
 mod selections;
 
@@ -20,7 +19,6 @@ use kilter_model::change::Cell;
 use kilter_model::config::library::Library;
 use kilter_model::deployment::{Assignment, Deployment, Selection};
 use kilter_model::layout::Layout;
-use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 
 use selections::{fence, selections};
@@ -32,8 +30,6 @@ pub struct Chosen<'a> {
     pub layout: Layout,
     /// The deployment of the layout.
     pub deployment: &'a Deployment,
-    /// Its decisions.
-    pub ledger: &'a Ledger,
 }
 
 /// Extent to which settings of the launch are taken.
@@ -108,8 +104,8 @@ impl Merged {
         Some((selection, had))
     }
 
-    /// Takes out what slows subjects of layouts, each with a note of how much, and what acts only together with that. Returns what was taken out; it
-    /// is empty where nothing that is deployed explains a slowdown.
+    /// Takes out what slows subjects of layouts, each with a note of how much. Returns what was taken out; it is empty where nothing that is deployed
+    /// explains a slowdown.
     pub fn take_out(
         &mut self,
         chosen: &[Chosen<'_>],
@@ -150,9 +146,6 @@ impl Merged {
         }
         for (layout, cell, selection) in self.uncovered(library) {
             gone.selections.entry(layout).or_default().insert(cell, selection);
-        }
-        if !gone.is_empty() {
-            halves(self, chosen, library);
         }
         gone
     }
@@ -205,7 +198,6 @@ pub fn merge(chosen: &[Chosen<'_>], extent: Extent, library: &Library) -> Merged
     let mut merged = Merged::default();
     assignments(&mut merged, chosen, extent, library);
     selections(&mut merged, chosen, library);
-    halves(&mut merged, chosen, library);
     merged
 }
 
@@ -287,49 +279,6 @@ fn drop_companions(merged: &mut Merged, dropped: &[String], library: &Library) {
     merged
         .assignments
         .retain(|one| kept.contains(&one.name) || !gone.contains(&one.name));
-}
-
-/// Takes out selections of which a setting that they need is left out, and settings that were deployed for selections alone of which
-/// none is left.
-fn halves(merged: &mut Merged, chosen: &[Chosen<'_>], library: &Library) {
-    for one in chosen {
-        for (cell, needs) in one.ledger.needs() {
-            let Some(missing) = needs.iter().find(|need| !merged.assignments.contains(need)) else {
-                continue;
-            };
-            if let Some((selection, had)) = merged.take(one.layout, cell, library) {
-                let acts = match selection {
-                    Selection::Settings(_) => "acts only",
-                    _ => "was found to fix the cell only together",
-                };
-                merged.left_out.push(LeftOut {
-                    what: name_at(cell, &selection),
-                    chosen_by: had,
-                    because: format!("it {acts} with `{}={}`, which is left out", missing.name, missing.value),
-                });
-            }
-        }
-    }
-    merged.uncovered(library);
-    let needed = |setting: &Assignment| {
-        chosen.iter().any(|one| {
-            let left = merged.selections.get(&one.layout);
-            let stands = |cell: Cell| left.is_some_and(|left| left.contains_key(&cell));
-            let mut needs = one.ledger.needs();
-            needs.any(|(cell, needs)| stands(cell) && needs.contains(setting))
-        })
-    };
-    let for_itself = |setting: &Assignment| {
-        let mut by = chosen.iter().filter(|one| one.deployment.assignments.contains(setting));
-        by.any(|one| !one.ledger.needs().any(|(_, needs)| needs.contains(setting)))
-    };
-    let is_left = |setting: &Assignment| needed(setting) || for_itself(setting);
-    let gone: Vec<Assignment> = merged.assignments.iter().filter(|one| !is_left(one)).cloned().collect();
-    for setting in gone {
-        merged.assignments.retain(|one| *one != setting);
-        let because = "no deployed algorithm needs it any more".to_owned();
-        merged.left_out.push(left_out(&setting, chosen, because));
-    }
 }
 
 /// A setting of the launch that is not taken.

@@ -7,7 +7,6 @@ use kilter_bench::launch::JobFailure;
 use kilter_emit::decisions::{Decisions, Part, communicators};
 use kilter_emit::{self as emit, Emitted};
 use kilter_model::deployment::{Deployment, Selection};
-use kilter_model::ledger::Ledger;
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_predict::Map;
@@ -42,16 +41,13 @@ pub fn prove(
         anyhow::bail!("no layout is given; give one, such as 8x16");
     };
     let own = members.iter().map(|member| &member.tuned);
-    let own: Vec<(Deployment, Ledger)> = own
-        .map(|tuned| (tuned.deployment.clone(), tuned.ledger.clone()))
-        .collect();
+    let own: Vec<Deployment> = own.map(|tuned| tuned.deployment.clone()).collect();
     let chosen: Vec<Chosen<'_>> = members
         .iter()
         .zip(&own)
-        .map(|(member, (deployment, ledger))| Chosen {
+        .map(|(member, deployment)| Chosen {
             layout: member.layout,
             deployment,
-            ledger,
         })
         .collect();
     let [any, every] = [Extent::Any, Extent::Every].map(|extent| {

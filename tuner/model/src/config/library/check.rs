@@ -205,8 +205,6 @@ fn name_of_parameter(row: &Parameter) -> Option<String> {
 fn screening(row: &Parameter) -> Option<String> {
     let message = if row.r#try.is_empty() && row.overlap.is_empty() {
         "`try` is empty; give the values of the screening, or remove the parameter"
-    } else if row.admits_algorithms && row.r#try.is_empty() {
-        "`admits_algorithms` is for values in `try`, which is empty; give some, or remove the key"
     } else if row.screened_with.is_some() && row.collectives.is_empty() {
         "`screened_with` is for parameters that act on `collectives` of their own; name these, or remove the key"
     } else if row.nonblocking && row.collectives.is_empty() {

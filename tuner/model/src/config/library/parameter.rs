@@ -66,11 +66,6 @@ pub struct Parameter {
     /// Settings made along with it; `{value}` stands for its value.
     #[serde(default)]
     pub together: BTreeMap<String, String>,
-    /// True if it decides whether the library's algorithms are asked for at all. It is then tried first and kept if one
-    /// of them is chosen under it. If messages show that no algorithm is asked for, and nothing else fixes a cell, each
-    /// of its values is tried with them.
-    #[serde(default)]
-    pub admits_algorithms: bool,
     /// Group of parameters whose values are tried in one launch. Each of them acts on its `collectives` alone, and none
     /// of these collectives is carried out by another's.
     #[serde(default)]

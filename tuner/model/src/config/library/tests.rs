@@ -292,11 +292,6 @@ fn mistakes_name_the_file_and_what_is_allowed() {
             "try = []",
             "btl_vader_eager_limit: `try` is empty",
         ),
-        (
-            "overlap = [1]",
-            "overlap = [1]\nadmits_algorithms = true",
-            "btl_tcp_progress_thread: `admits_algorithms` is for values in `try`, which is empty",
-        ),
     ] {
         assert!(good.contains(from), "{from}");
         let error = Library::parse(&good.replacen(from, to, 1), "x.toml")

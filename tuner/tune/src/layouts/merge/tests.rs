@@ -1,9 +1,7 @@
 //! Decisions of two layouts, merged.
 
 use kilter_algorithms::Collective;
-use kilter_model::change::Change;
 use kilter_model::config::library::find_for;
-use kilter_model::ledger::Proposal;
 
 use super::*;
 
@@ -52,13 +50,11 @@ fn of_library(selections: &[(u64, &str)]) -> Deployment {
 }
 
 fn merged(chosen: &[(&str, Deployment)], extent: Extent, library: &Library) -> Merged {
-    let ledger = Ledger::default();
     let chosen: Vec<Chosen<'_>> = chosen
         .iter()
         .map(|(text, deployment)| Chosen {
             layout: layout(text),
             deployment,
-            ledger: &ledger,
         })
         .collect();
     merge(&chosen, extent, library)
@@ -154,13 +150,11 @@ fn releases_that_know_nodes_keep_the_choices_of_layouts_apart() {
 #[test]
 fn an_algorithm_of_the_library_stands_where_the_other_layout_has_one_of_the_drop_in() {
     let chosen = [("16x1", of_library(&[(1, "1")])), ("8x2", of(&[], &[(1, "mine")]))];
-    let ledger = Ledger::default();
     let members: Vec<Chosen<'_>> = chosen
         .iter()
         .map(|(text, deployment)| Chosen {
             layout: layout(text),
             deployment,
-            ledger: &ledger,
         })
         .collect();
     let mut merged = merge(&members, Extent::Any, &open_mpi());
@@ -229,60 +223,6 @@ fn values_that_choose_algorithms_at_the_start_have_to_be_the_same() {
     let merged = merged(&chosen, Extent::Every, &intel);
     assert_eq!(merged.assignments, [same]);
     assert!(lines(&merged)[0].contains("they chose different values"));
-}
-
-/// HAN is an example: it has to be taken out of the way of an algorithm.
-#[test]
-fn a_selection_and_the_setting_that_it_needs_are_taken_together_or_not_at_all() {
-    let gate = |value: &str| set("coll_han_priority", value);
-    let with_selection = |value: &str, selection: Selection| {
-        let mut ledger = Ledger::default();
-        let cell = (Collective::Reduce, 4096);
-        ledger.deploy(Proposal {
-            change: Change {
-                settings: vec![gate(value)],
-                ..Change::of_cell(cell, selection.clone())
-            },
-            ..Proposal::default()
-        });
-        let mut deployment = of(&[gate(value)], &[(8192, "by itself")]);
-        deployment.selections.insert(cell, selection);
-        (deployment, ledger)
-    };
-    let with = |value: &str, id: &str| with_selection(value, Selection::Mockup(id.to_owned(), Vec::new()));
-    let with_library = |value: &str, number: &str| {
-        let of_library = of_library(&[(4096, number)]).selections.into_values().next();
-        with_selection(value, of_library.unwrap())
-    };
-    let merge_two = |a: &(Deployment, Ledger), b: &(Deployment, Ledger), second: &str| {
-        let chosen = [("1x2", a), (second, b)].map(|(text, (deployment, ledger))| Chosen {
-            layout: layout(text),
-            deployment,
-            ledger,
-        });
-        merge(&chosen, Extent::Any, &open_mpi())
-    };
-    // The settings differ: the selections that need them go, and no others.
-    let apart = merge_two(&with("0", "a"), &with("1", "a"), "1x3");
-    assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
-    assert_eq!(apart.deployment(layout("1x3")), of(&[], &[(8192, "by itself")]));
-    let line = lines(&apart)[2].clone();
-    let why = "it was found to fix the cell only together with `coll_han_priority=0`, which is left out";
-    assert_eq!(line, format!("`a for reduce at 4096 bytes`, chosen for 1x2: {why}"));
-    // The selections differ: the setting goes with them.
-    let apart = merge_two(&with_library("0", "1"), &with_library("0", "2"), "2x1");
-    assert_eq!(apart.deployment(layout("1x2")), of(&[], &[(8192, "by itself")]));
-    assert!(
-        lines(&apart)
-            .iter()
-            .any(|line| line.contains("no deployed algorithm needs it any more"))
-    );
-    // The layout that chose it for itself keeps it.
-    let for_itself = (of(&[gate("0")], &[]), Ledger::default());
-    let kept = merge_two(&with_library("0", "1"), &for_itself, "2x1");
-    assert_eq!(kept.deployment(layout("1x2")), of(&[gate("0")], &[(8192, "by itself")]));
-    let both = merge_two(&with("0", "a"), &with("0", "a"), "1x3");
-    assert_eq!(both.deployment(layout("1x3")), with("0", "a").0);
 }
 
 /// Settings that a variable needs do not stay without it.
