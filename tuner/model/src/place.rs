@@ -2,13 +2,14 @@
 
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::Side;
+use kilter_protocol::task::Functionality;
 
 /// Properties of the job that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Number of ranks.
     pub ranks: usize,
-    /// Size of an element in bytes.
+    /// Size of an element that is combined, in bytes. Data that is only moved is counted in bytes.
     pub element_bytes: u64,
     /// True if the ranks are on several nodes.
     pub several_nodes: bool,
@@ -31,8 +32,18 @@ impl Place {
     /// Volume at which a plain collective is measured if `bytes` are requested.
     #[must_use]
     pub fn volume(&self, collective: Collective, bytes: u64) -> u64 {
-        let unit = Side::of(collective).unit_bytes(self.ranks as u64, self.element_bytes);
-        measured_bytes(bytes, unit)
+        measured_bytes(bytes, self.unit_bytes(&Side::of(collective), Functionality::Function(collective)))
+    }
+
+    /// Divisor of the volume of a side, in bytes, where it carries out a task of this functionality.
+    #[must_use]
+    pub fn unit_bytes(&self, side: &Side, functionality: Functionality) -> u64 {
+        let element_bytes = if functionality.has_operator() {
+            self.element_bytes
+        } else {
+            1
+        };
+        side.unit_bytes(self.ranks as u64, element_bytes)
     }
 }
 

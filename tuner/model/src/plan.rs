@@ -142,7 +142,7 @@ impl Plan {
         let ranks = place.ranks as u64;
         let unit = [left, right]
             .into_iter()
-            .map(|side| side.unit_bytes(ranks, place.element_bytes))
+            .map(|side| place.unit_bytes(side, task.functionality))
             .fold(1, lcm);
         // A guideline without an `n` on either side has one cell.
         let has_volume = left.mentions_n() || right.mentions_n();

@@ -82,6 +82,16 @@ impl Functionality {
         }
     }
 
+    /// True if it combines data with an operator.
+    #[must_use]
+    pub const fn has_operator(self) -> bool {
+        match self {
+            Functionality::Function(function) => function.has_operator(),
+            Functionality::Combining => true,
+            _ => false,
+        }
+    }
+
     /// The fewest ranks for which it is something.
     #[must_use]
     pub const fn min_ranks(self) -> usize {

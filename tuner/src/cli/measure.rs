@@ -48,8 +48,8 @@ pub struct Measure<F: Output = Format> {
     /// Root of rooted collectives: a rank, or `rotating` for each rank in turn.
     #[arg(long, help_heading = super::SCOPE, value_name = "RANK", default_value = "0")]
     pub root: String,
-    /// Elements that are moved and combined: bytes by a bitwise OR, numbers by a sum.
-    #[arg(long = "type", help_heading = super::SCOPE, value_enum, value_name = "TYPE", default_value_t = ElementChoice::Byte)]
+    /// Elements that are combined: bytes by a bitwise OR, numbers by a sum. Data that is only moved is counted in bytes.
+    #[arg(long = "type", help_heading = super::SCOPE, value_enum, value_name = "TYPE", default_value_t = ElementChoice::Double)]
     pub element: ElementChoice,
     /// Wall-clock time for the whole command, including starts of jobs and checks: seconds, or with a unit, such as 90m or 4h.
     #[arg(long, help_heading = super::RUN, value_name = "TIME", default_value = "600", value_parser = super::duration::seconds, allow_negative_numbers = true)]

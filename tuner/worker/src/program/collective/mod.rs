@@ -318,7 +318,7 @@ impl Compiler<'_> {
         }
         self.window = Some((data.at, own));
         if self.is_root() {
-            let (datatype, elements) = self.elements(bytes, false)?;
+            let (datatype, elements) = self.elements(bytes, true)?;
             for peer in 0..p_ranks {
                 let message = Message {
                     // SAFETY: the root's output has a block for every rank.
