@@ -109,12 +109,14 @@ pub fn of_tune(jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, tuned: &Tu
         let touched = |subject: &Subject| tuned.deployment.touches(subject, &jobs.site.library);
         report.savings = savings::of(&plan.calls, (&before, &after.medians), &touched, &rule);
         let unchanged = |subject: &Subject| tuned.deployment.leaves(subject);
-        let (untouched, deployed, in_other_modes) = in_one_mode((&tuned.untouched, &after.medians), &unchanged);
+        let (mut untouched, mut deployed, in_other_modes) = in_one_mode((&tuned.untouched, &after.medians), &unchanged);
         if in_other_modes > 0 {
             jobs.progress.note(&format!(
                 "{in_other_modes} launches of the proof were in a rarer mode of the machine; gains are those of the others"
             ));
         }
+        untouched.extend(tuned.again.untouched.clone());
+        deployed.extend(tuned.again.deployed.clone());
         report.gains = gains::of((&untouched, &deployed), &touched, &rule);
         report.gain = Gain::of(&report.gains);
     }

@@ -32,7 +32,10 @@ impl Place {
     /// Volume at which a plain collective is measured if `bytes` are requested.
     #[must_use]
     pub fn volume(&self, collective: Collective, bytes: u64) -> u64 {
-        measured_bytes(bytes, self.unit_bytes(&Side::of(collective), Functionality::Function(collective)))
+        measured_bytes(
+            bytes,
+            self.unit_bytes(&Side::of(collective), Functionality::Function(collective)),
+        )
     }
 
     /// Divisor of the volume of a side, in bytes, where it carries out a task of this functionality.

@@ -136,8 +136,11 @@ impl Deciding<'_, '_> {
             .filter(|target| target.asked_for)
             .filter_map(Target::cell);
         let decided: BTreeSet<Cell> = own.chain(asked_for).filter(|cell| self.is_open(*cell)).collect();
+        let place = self.context.site.options.place();
         let all = Problem::cells_of(plan).into_iter();
-        let bounding = all.filter(|cell| !decided.contains(cell)).collect();
+        // Combined data of another volume is no whole number of elements; a right side combines bytes there.
+        let exists = |cell: &Cell| place.volume(cell.0, cell.1) == cell.1;
+        let bounding = all.filter(|cell| !decided.contains(cell) && exists(cell)).collect();
         (decided, bounding)
     }
 

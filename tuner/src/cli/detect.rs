@@ -46,8 +46,10 @@ fn for_detect(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "budget" => option.default_value("60"),
         "ranks" => option.help("Number of MPI ranks in a job: that of the trace, which is the default"),
+        // What a trace's data was says how it is combined; everything else is bytes.
+        "element" => option.default_value("byte").hide(true),
         "sizes" | "guidelines" | "guideline_file" | "functions" | "mix" | "profile" | "platform" | "fixed" | "root"
-        | "element" | "allocations" | "dry_run" => option.hide(true),
+        | "allocations" | "dry_run" => option.hide(true),
         _ => option,
     }
 }

@@ -29,6 +29,8 @@ fn for_which(option: Arg) -> Arg {
         "budget" => option
             .default_value("300")
             .help("Wall-clock seconds for the jobs. A program's own run comes on top; calls that are left without an answer are counted"),
+        // A program's calls have any number of bytes.
+        "element" => option.default_value("byte"),
         "ranks" => option.help("Number of MPI ranks of the calls (default: 2, or those of the allocation; with a command those of its communicators)"),
         "sizes" | "guidelines" | "guideline_file" | "functions" | "mix" | "profile" | "platform" | "fixed" | "allocations" | "dry_run" | "fresh"
         | "launches" | "alpha" | "effect_floor" | "test" | "correction" | "repetitions" | "min_repetitions" | "max_repetitions"

@@ -47,17 +47,22 @@ const SHOWN: usize = 12;
 pub fn cells(context: &Context<'_>, asked: &[Asked]) -> anyhow::Result<Vec<Cell>> {
     let (jobs, library) = (&context.jobs, &context.site.library);
     let place = context.site.options.place();
-    let targets: Vec<Target> = asked
-        .iter()
-        .map(|one| {
-            let bytes = if one.collective == Collective::Barrier {
-                0
-            } else {
-                place.volume(one.collective, one.bytes)
-            };
-            Target::unbounded(one.collective, bytes)
-        })
-        .collect();
+    let all = asked.iter().map(|one| {
+        let bytes = if one.collective == Collective::Barrier {
+            0
+        } else {
+            place.volume(one.collective, one.bytes)
+        };
+        Target::unbounded(one.collective, bytes)
+    });
+    let all: Vec<Target> = all.collect();
+    // Several sizes may round to one volume, which is carried out once.
+    let mut targets: Vec<Target> = Vec::new();
+    for target in &all {
+        if !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    }
     let collectives: BTreeSet<Collective> = asked.iter().map(|one| one.collective).collect();
     let label = format!("which/{}", targets.first().map(Target::name).unwrap_or_default());
     let reads = deciders::reads(library, &collectives);
@@ -85,9 +90,12 @@ pub fn cells(context: &Context<'_>, asked: &[Asked]) -> anyhow::Result<Vec<Cell>
         dropin_calls: &found.dropin_calls,
     };
     let mut cells = Vec::new();
-    for (index, target) in targets.iter().enumerate() {
+    for (one, target) in asked.iter().zip(&all) {
+        let Some(index) = targets.iter().position(|other| other == target) else {
+            continue;
+        };
         let mut cell = answer(&known, &mut naming, target, (&found, &found.ran[index]), &forced[index]);
-        cell.called = asked[index].called;
+        cell.called = one.called;
         cells.push(cell);
     }
     Ok(cells)

@@ -84,7 +84,7 @@ fn what_is_far_below_its_bound_is_screened_once() {
         });
     let run = tune(
         library,
-        "--guidelines GL8 --sizes 1..8MiB:x2 --only parameters --budget 7200",
+        "--guidelines GL8 --sizes 1..8MiB:x2 --type byte --only parameters --budget 7200",
     );
     let cell = |bytes: u64| run.report.cells.iter().find(|cell| cell.bytes == bytes).unwrap();
     assert_eq!(cell(4096).before.verdict, Outcome::Violated);

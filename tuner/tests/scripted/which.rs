@@ -106,6 +106,9 @@ fn several_calls_share_their_jobs() {
     let one = site.which(&["reduce@4096"]).unwrap();
     let many = site.which(&["reduce@1..4KiB:x4", "bcast@8", "allreduce@64"]).unwrap();
     assert_eq!((many.0.len(), many.1), (9, one.1));
+    // On two ranks both are a volume of two bytes.
+    let (same, _) = site.which(&["gather@1", "gather@2"]).unwrap();
+    assert_eq!(same.len(), 2);
 }
 
 /// A component that chooses another one by its file, where nothing takes it out.

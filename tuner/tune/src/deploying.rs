@@ -16,10 +16,10 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{self, JudgedCell, Medians, Reached, Verification, prove};
+use kilter_search::verification::{self, InTurn, JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
-use super::spoilt::{Gainless, gainless, spoilt};
+use super::spoilt::{Calls, Gainless, gainless, spoilt};
 use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_idle};
 use super::{Tuned, apart};
 
@@ -57,10 +57,10 @@ pub(super) fn deploy_and_verify(
     ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
-    let mut earlier: Option<(Deployment, Verification, Medians)> = None;
+    let mut earlier: Option<Earlier> = None;
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let mut proven = match emit_and_prove(parts, &label, ledger, tuned) {
+        let mut proven = match emit_and_prove(parts, &label, ledger, (tuned, earlier.as_ref())) {
             Ok(Some(proven)) => proven,
             Ok(None) => return tuned.deploy_nothing(parts.jobs.site.options),
             Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
@@ -73,12 +73,14 @@ pub(super) fn deploy_and_verify(
             Err(error) => return Err(error),
         };
         let cut = is_cut(parts.jobs, &proven.after);
-        if let (Some(launches), Some(earlier)) = (&cut, &earlier) {
+        if let Some(earlier) = &earlier {
+            if let Some(launches) = &cut {
+                proven.forget_what_is_slower();
+                parts.jobs.progress.warn(&format!(
+                    "the budget ended after {launches} of the proof of what is left; raise --budget"
+                ));
+            }
             proven.take_over(earlier, &ledger.deployment(), &parts.jobs.site.library);
-            parts.jobs.progress.warn(&format!(
-                "the budget ended after {launches} of the proof of what is left: calls on which nothing changed have their times from the proof \
-                 before, in which more was deployed; raise --budget"
-            ));
         } else if let Some(launches) = cut {
             let because = format!("the budget ended after {launches} of its proof, which show nothing");
             parts
@@ -94,6 +96,7 @@ pub(super) fn deploy_and_verify(
         tuned.emitted = Some(proven.emitted);
         tuned.after = Some(proven.after);
         tuned.untouched = proven.untouched;
+        tuned.again = proven.again;
         tuned.arrivals = proven.arrivals;
         let (progress, library) = (&parts.jobs.progress, &parts.jobs.site.library);
         let mut is_changed = false;
@@ -108,7 +111,13 @@ pub(super) fn deploy_and_verify(
             return Ok(());
         }
         let proof = tuned.after.clone();
-        earlier = proof.map(|proof| (tuned.deployment.clone(), proof, tuned.untouched.clone()));
+        earlier = proof.map(|proof| Earlier {
+            deployed: tuned.deployment.clone(),
+            proof,
+            untouched: tuned.untouched.clone(),
+            again: tuned.again.clone(),
+            arrivals: tuned.arrivals.clone(),
+        });
         tuned.deployment = ledger.deployment();
         if tuned.deployment.is_empty() {
             return tuned.deploy_nothing(parts.jobs.site.options);
@@ -134,49 +143,80 @@ struct Proven {
     emitted: Emitted,
     after: Verification,
     untouched: Medians,
+    /// Calls that were measured once more.
+    again: InTurn,
     /// Subjects that got slower, each with a note of how much.
     spoilt: Vec<(Subject, String)>,
     /// Names of targets whose calls show no gain.
     gainless: BTreeSet<String>,
 }
 
-impl Proven {
-    /// Takes the times of an `earlier` proof, of a deployment with more in it, where nothing changed since; these are too few to say anything else.
-    fn take_over(&mut self, earlier: &(Deployment, Verification, Medians), left: &Deployment, library: &Library) {
-        let (deployed, proof, untouched) = earlier;
-        let gone = deployed.without(left);
+/// A proof of a deployment of which something was taken back since.
+struct Earlier {
+    deployed: Deployment,
+    proof: Verification,
+    untouched: Medians,
+    again: InTurn,
+    arrivals: Vec<(Subject, ArrivalCell)>,
+}
+
+impl Earlier {
+    /// Says of a subject whether it may take another time since only this is `left`.
+    fn changed<'e>(&self, left: &Deployment, library: &'e Library) -> impl Fn(&Subject) -> bool + use<'e> {
+        let gone = self.deployed.without(left);
         let mut compositions = left.clone();
         // They run what is deployed for the calls that they are made of.
         let is_composition = |selection: &Selection| matches!(selection, Selection::Mockup(..));
         compositions.selections.retain(|_, selection| is_composition(selection));
         compositions.assignments.clear();
-        let changed = |subject: &Subject| gone.touches(subject, library) || compositions.touches(subject, library);
-        self.after.take_over(proof, &changed);
-        verification::take_over(&mut self.untouched, untouched, &changed);
+        move |subject| gone.touches(subject, library) || compositions.touches(subject, library)
+    }
+}
+
+impl Proven {
+    /// Takes the findings of an `earlier` proof where nothing changed since.
+    fn take_over(&mut self, earlier: &Earlier, left: &Deployment, library: &Library) {
+        let changed = earlier.changed(left, library);
+        self.after.take_over(&earlier.proof, &changed);
+        verification::take_over(&mut self.untouched, &earlier.untouched, &changed);
+        verification::take_over(&mut self.again.deployed, &earlier.again.deployed, &changed);
+        verification::take_over(&mut self.again.untouched, &earlier.again.untouched, &changed);
+        let is_known = |one: &&(Subject, ArrivalCell)| !self.arrivals.iter().any(|(other, _)| *other == one.0);
+        let known: Vec<_> = earlier.arrivals.iter().filter(is_known).cloned().collect();
+        self.arrivals
+            .extend(known.into_iter().filter(|(subject, _)| !changed(subject)));
+    }
+
+    /// Holds nothing against what is deployed: the launches are too few to say so.
+    fn forget_what_is_slower(&mut self) {
         self.spoilt.clear();
         self.gainless.clear();
     }
 }
 
-/// Emits the decisions that act, and measures them; `None` if nothing is left.
+/// Emits the decisions that act, and measures them; `None` if nothing is left. After an `earlier` proof, what changed since is measured.
 fn emit_and_prove(
     parts: Deploying<'_, '_>,
     label: &str,
     ledger: &mut Ledger,
-    tuned: &Tuned,
+    (tuned, earlier): (&Tuned, Option<&Earlier>),
 ) -> anyhow::Result<Option<Proven>> {
     let Some((emitted, setup)) = emit_what_acts(parts, label, ledger, tuned)? else {
         return Ok(None);
     };
     let deployed = ledger.deployment();
-    let touched = |subject: &Subject| deployed.touches(subject, &parts.jobs.site.library);
+    let library = &parts.jobs.site.library;
+    let touched = |subject: &Subject| deployed.touches(subject, library);
+    let changed = earlier.map(|earlier| earlier.changed(&deployed, library));
+    let changed = changed.as_ref().map(|changed| changed as Calls<'_>);
     let reached = Reached {
         touched: &touched,
         first: &|cell| tuned.is_first(&deployed, cell),
+        changed,
     };
     let (mut after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, reached)?;
     after.leave_open(&tuned.before);
-    let mut spoilt = spoilt(
+    let (mut spoilt, again) = spoilt(
         parts.jobs,
         (label, &setup),
         (&after, &untouched),
@@ -206,7 +246,12 @@ fn emit_and_prove(
     let mut arrivals = Vec::new();
     if spoilt.is_empty() {
         let cells = parts.plan.cells.iter();
-        let cells = cells.filter(|cell| touched(&cell.left) && tuned.is_first(&deployed, cell));
+        let is_known = |subject: &Subject| {
+            let mut known = earlier.iter().flat_map(|earlier| &earlier.arrivals);
+            !changed.is_none_or(|changed| changed(subject)) && known.any(|(other, _)| other == subject)
+        };
+        let cells =
+            cells.filter(|cell| touched(&cell.left) && tuned.is_first(&deployed, cell) && !is_known(&cell.left));
         let cells: Vec<_> = cells.collect();
         let judged = apart::judge(parts.jobs, parts.facts, (label, &setup), &cells, &tuned.before.medians)?;
         spoilt = judged.slower;
@@ -217,6 +262,7 @@ fn emit_and_prove(
         emitted,
         after,
         untouched,
+        again,
         spoilt,
         gainless: without_gain.targets,
     }))

@@ -9,7 +9,7 @@ use kilter_model::report::{ArrivalCell, Contest};
 use kilter_overlap::tuning::Goals;
 use kilter_search::context::Context;
 use kilter_search::runners_up;
-use kilter_search::verification::{Medians, Verification};
+use kilter_search::verification::{InTurn, Medians, Verification};
 
 use self::rounds::Rounds;
 
@@ -31,6 +31,8 @@ pub struct Tuned {
     pub after: Option<Verification>,
     /// Left sides of the untouched library, measured in turn with the deployment.
     pub untouched: Medians,
+    /// Calls that seemed slower there, in launches of their own, which decide.
+    pub again: InTurn,
     /// All decisions and their states.
     pub ledger: Ledger,
     /// The deployment in force.
@@ -84,6 +86,7 @@ impl Tuned {
         self.deployment = Deployment::default();
         self.after = None;
         self.untouched.clear();
+        self.again = InTurn::default();
         self.emitted = None;
         self.arrivals.clear();
         self.goals.nothing_deployed();

@@ -14,7 +14,7 @@ use kilter_overlap::tuning::Goals;
 use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::decision::Known;
 use kilter_search::target::{Target, ask_for, dearest_first, targets};
-use kilter_search::verification::{Allowance, Medians, Verification, verify};
+use kilter_search::verification::{Allowance, InTurn, Medians, Verification, verify};
 use kilter_search::{pricing, reproducibility};
 
 use super::deploying::{Deploying, deploy_and_verify, prove_overlap};
@@ -57,6 +57,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
             tuned: Tuned {
                 after: None,
                 untouched: Medians::new(),
+                again: InTurn::default(),
                 deployment: Deployment::default(),
                 ledger: Ledger::default(),
                 emitted: None,

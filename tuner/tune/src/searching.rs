@@ -50,8 +50,9 @@ pub(super) fn search(
     let is_open = |target: &&Target| !is_fixed(&choices, target);
     let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
     let improvable = match options.goal {
-        Goal::Fastest => improvable(context, &choices, (targets, &open)),
-        Goal::Smallest => Vec::new(),
+        // Later rounds have the same calls.
+        Goal::Fastest if round == 1 => improvable(context, &choices, (targets, &open)),
+        Goal::Fastest | Goal::Smallest => Vec::new(),
     };
     let launch_wide = launch_wide(
         ledger,

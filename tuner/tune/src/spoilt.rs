@@ -8,7 +8,7 @@ use kilter_model::setup::Setup;
 use kilter_search::DAMAGE_FLOOR;
 use kilter_search::context::{Jobs, Site};
 use kilter_search::target::Target;
-use kilter_search::verification::{Medians, Verification, in_one_mode, measure_in_turn};
+use kilter_search::verification::{InTurn, Medians, Verification, in_one_mode, measure_in_turn};
 use kilter_stats::hodges_lehmann;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Outcome, Pair, Rule};
@@ -17,7 +17,7 @@ use kilter_stats::verdict::{self, Outcome, Pair, Rule};
 const DROPIN_SECONDS: f64 = 50e-9;
 
 /// Says whether a call is one of some.
-type Calls<'f> = &'f dyn Fn(&Subject) -> bool;
+pub(crate) type Calls<'f> = &'f dyn Fn(&Subject) -> bool;
 
 /// A collective under the deployment beside itself in the untouched library.
 struct Beside {
@@ -41,8 +41,10 @@ impl Beside {
 /// machine's mode in each launch. `proven` are the medians of the
 /// proof of `setup` and those of the untouched library in the same minutes.
 ///
-/// A machine may have been in another state for a while, in which one call of many takes longer. So what seems slower is measured
-/// once more, in launches of its own, and these decide: a right change is not taken back for a state that has passed.
+/// A machine may have been in another state for a while, in which one call of many takes longer, and the library's own calls take longer beside others
+/// that are deployed than beside their kind. So what seems slower is measured once more, in launches of its own, and these decide: a right change is
+/// not taken back for a state that has passed. Their times are
+/// returned, too.
 ///
 /// # Errors
 /// A launch that fails.
@@ -51,20 +53,20 @@ pub(crate) fn spoilt(
     (label, setup): (&str, &Setup),
     (after, untouched): (&Verification, &Medians),
     (touched, unchanged): (Calls<'_>, Calls<'_>),
-) -> anyhow::Result<Vec<(Subject, String)>> {
+) -> anyhow::Result<(Vec<(Subject, String)>, InTurn)> {
     let noise_seconds = after.noise_seconds;
     let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
     let mut seen = beside(&jobs.site, (&own, &reference), touched, noise_seconds)?;
     seen.retain(|one| one.is_slower);
     let notes = |all: Vec<Beside>| all.into_iter().map(Beside::note).collect();
     if seen.is_empty() || jobs.site.options.is_exact() {
-        return Ok(notes(seen));
+        return Ok((notes(seen), InTurn::default()));
     }
     let subjects: BTreeSet<Subject> = seen.iter().map(|one| one.subject.clone()).collect();
     let label = format!("{label}/slower");
     let Some(again) = measure_in_turn(jobs, (&label, setup), &subjects)? else {
         // Nothing speaks against the proof.
-        return Ok(notes(seen));
+        return Ok((notes(seen), InTurn::default()));
     };
     let medians = (&again.deployed, &again.untouched);
     let fresh = beside(&jobs.site, medians, &|_| true, noise_seconds)?;
@@ -86,7 +88,7 @@ pub(crate) fn spoilt(
             None => slower.push(one),
         }
     }
-    Ok(notes(slower))
+    Ok((notes(slower), again))
 }
 
 /// Time over the untouched library's from which on a promised gain counts as not seen.

@@ -30,10 +30,14 @@ fn both_sides_move_the_same_rounded_volume_and_the_cell_keeps_the_exact_size() {
         element_bytes: 8,
         ..Place::on_one_node(3)
     };
-    let plan = plan(&["GL3"], &[], &[1, 24, 25], place);
-    let expression = "gather(n) <= allgather(n)".to_owned();
-    assert_eq!(cells(&plan), [(expression.clone(), 24, 24), (expression, 25, 48)]);
-    assert!(plan.cells.iter().all(|cell| cell.left.bytes == cell.right.bytes));
+    let volumes = |guideline: &str| -> Vec<(u64, u64)> {
+        let plan = plan(&[guideline], &[], &[1, 8, 24, 25], place);
+        assert!(plan.cells.iter().all(|cell| cell.left.bytes == cell.right.bytes));
+        plan.cells.iter().map(|cell| (cell.bytes, cell.left.bytes)).collect()
+    };
+    // Whole blocks, and whole elements where these are combined.
+    assert_eq!(volumes("GL3"), [(1, 3), (8, 9), (24, 24), (25, 27)]);
+    assert_eq!(volumes("GL8"), [(8, 8), (24, 24), (25, 32)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Jobs of a run: their commands, the bench that starts them, their time and their samples.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub struct Jobs<'a> {
     /// Volumes at which a launch that compares bits combines data; empty where the options do not ask for it.
     compared: Vec<(u64, Vec<u64>)>,
     other_load_is_known: Cell<bool>,
+    /// Parameters with which jobs start without looking for networks.
+    quick_start: RefCell<Pairs>,
 }
 
 /// True if two jobs at once may need what only one of them can have: the processors of an allocation, or a network's contexts.
@@ -97,6 +99,7 @@ impl<'a> Jobs<'a> {
             reference: Reference::default(),
             compared,
             other_load_is_known: Cell::new(false),
+            quick_start: RefCell::default(),
             site,
         }
     }
@@ -186,6 +189,16 @@ impl<'a> Jobs<'a> {
         let measured = self.site.measured();
         let mut setup = setup.clone();
         setup.environment.extend(self.progress_library(&setup));
+        let is_set = |name: &String| {
+            setup
+                .parameters
+                .iter()
+                .chain(&setup.expected)
+                .any(|(other, _)| other == name)
+        };
+        let quick_start = self.quick_start.borrow();
+        let quick_start: Pairs = quick_start.iter().filter(|(name, _)| !is_set(name)).cloned().collect();
+        setup.parameters.splice(0..0, quick_start);
         let switching = &self.site.library.switching.parameters;
         combined(
             (site_parameters, site_environment),
@@ -193,6 +206,26 @@ impl<'a> Jobs<'a> {
             switching,
             &measured.environment,
         )
+    }
+
+    /// Starts all jobs from now on without looking for networks, where none of the `transports` in use is one that they would find so. Returns the
+    /// parameters that do it.
+    pub fn start_quickly(&self, transports: &[String]) -> Vec<(String, String)> {
+        let library = &self.site.library.transports;
+        // `sm/cma` is the part of `sm` for large messages.
+        let is_plain = |one: &String| {
+            let name = one.split('/').next().unwrap_or_default();
+            let mut known = library.one_host.iter().chain(&library.several_hosts);
+            known.any(|own| own == name)
+        };
+        let is_left = |name: &String| !self.site.sets(name);
+        let mut quick: Pairs = library.quick_start.clone().into_iter().collect();
+        quick.retain(|(name, _)| is_left(name));
+        if transports.is_empty() || !transports.iter().all(is_plain) {
+            quick.clear();
+        }
+        self.quick_start.replace(quick.clone());
+        quick
     }
 
     /// The variable that loads the progress thread where a setup switches it on; files that are staged load their own copy.

@@ -82,7 +82,7 @@ impl Verification {
         all
     }
 
-    /// The findings of an `earlier` proof where nothing `changed` since, in place of these, which were cut short.
+    /// Takes the findings of an `earlier` proof where nothing `changed` since.
     pub fn take_over(&mut self, earlier: &Verification, changed: &dyn Fn(&Subject) -> bool) {
         let is_changed = |judged: &JudgedCell| changed(&judged.cell.left) || changed(&judged.cell.right);
         self.cells.retain(is_changed);
@@ -90,6 +90,9 @@ impl Verification {
         self.cells.extend(unchanged.cloned());
         take_over(&mut self.medians, &earlier.medians, changed);
         self.launches = self.launches.max(earlier.launches);
+        for (implementation, calls) in &earlier.dropin_calls {
+            *self.dropin_calls.entry(implementation.clone()).or_default() += calls;
+        }
     }
 
     /// Adds the cells of `before` that are out of reach: what is deployed may act on them, so that nothing follows from what they were.

@@ -35,7 +35,12 @@ pub struct Reached<'r> {
     pub touched: &'r dyn Fn(&Subject) -> bool,
     /// True of cells that have to be proven, however little time there is: those that were to be fixed, and those that a choice was made for.
     pub first: &'r dyn Fn(&PlannedCell) -> bool,
+    /// True of subjects that may take another time than in an earlier proof; `None` where there is none. The others are not measured.
+    pub changed: Option<&'r dyn Fn(&Subject) -> bool>,
 }
+
+/// Launches of a proof of what changed that look for calls which became slower; one of everything has twice as many.
+const LAUNCHES_OF_CHANGES: usize = 5;
 
 /// Verifies the deployment. Each of its launches is followed by one of the untouched library with left sides only, whose medians are returned,
 /// too. Only touched subjects are measured, and of these only what the seconds reach for ([`mod@super::within_reach`]). Cells are screened and
@@ -54,16 +59,24 @@ pub fn prove(
 ) -> anyhow::Result<(Verification, Medians)> {
     let options = jobs.site.options;
     let touched = reached.touched;
+    let is_changed = |one: &Subject| reached.changed.is_none_or(|changed| changed(one));
     let mut verification = Verification::default();
-    let mut left: BTreeSet<Subject> = plan.library_subjects().into_iter().filter(|one| touched(one)).collect();
+    let mut left = plan.library_subjects();
+    left.retain(|one| touched(one) && is_changed(one));
     let is_screened = !options.is_exact() && !options.fixed && options.by_variance;
-    let planned = Cells::planned(plan, touched);
+    let mut planned = Cells::planned(plan, touched);
+    planned.retain_touched(&is_changed);
     let (planned, beyond) = if is_screened {
         divide(jobs, facts, planned, &left, reached.first)
     } else {
         (planned, Cells::default())
     };
     let subjects = planned.subjects();
+    if subjects.is_empty() {
+        // Nothing is left that launches could show.
+        verification.launches = options.launches.min(PROOF_LAUNCHES);
+        return Ok((verification, Medians::new()));
+    }
     left.retain(|one| subjects.contains(one));
     // The choice of subjects followed from the clock: a run that is resumed and takes another decision asks for other launches.
     let out_of_reach = beyond.names();
@@ -92,10 +105,14 @@ pub fn prove(
     });
     let mut cells = Cells::new(plan, &work.pass.timed, options.effect_floor);
     cells.retain_touched(touched);
+    cells.retain_touched(&is_changed);
     cells.leave_out(&out_of_reach);
     if is_screened {
         work.confirm(&cells)?;
-        work.complete()?;
+        let launches = reached
+            .changed
+            .map_or(work.most_launches, |_| LAUNCHES_OF_CHANGES.min(work.most_launches));
+        work.complete(launches)?;
     } else {
         work.all_at_once(cells)?;
     }
@@ -163,21 +180,20 @@ impl Work<'_, '_> {
         Ok(launched.seconds)
     }
 
-    /// Makes launches of the left sides alone, until there are as many as the search for slowdowns looks at.
-    fn complete(&mut self) -> anyhow::Result<()> {
+    /// Makes launches of the left sides alone, until there are as many `launches` as the search for slowdowns looks at.
+    fn complete(&mut self, launches: usize) -> anyhow::Result<()> {
         let left = self.with_left(BTreeSet::new());
         let mut price = self.launch_price(&left);
-        while self.verification.launches < self.most_launches
-            && (self.verification.launches == 0 || self.left_seconds() > price)
+        while self.verification.launches < launches && (self.verification.launches == 0 || self.left_seconds() > price)
         {
             // The next one takes as long as the last one, if not as was expected.
             price = price.max(self.launch(&left)?);
         }
-        if self.verification.launches < self.most_launches {
+        if self.verification.launches < launches {
             self.jobs.progress.warn(&format!(
-                "the budget ended after {} of the {} launches that verify the deployed files; cells that are still open are reported as \
+                "the budget ended after {} of the {launches} launches that verify the deployed files; cells that are still open are reported as \
                  undecided; raise --budget",
-                self.verification.launches, self.most_launches
+                self.verification.launches
             ));
         }
         Ok(())

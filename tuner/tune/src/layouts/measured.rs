@@ -64,13 +64,14 @@ pub(super) fn measure(
         let reached = Reached {
             touched: &touched,
             first: &|cell| tuned.is_first(deployed, cell),
+            changed: None,
         };
         let allotted = jobs.budget.total_seconds();
         let measured = jobs
             .budget
             .last_phase(PHASE, allotted, || -> anyhow::Result<Measured> {
                 let (mut after, untouched) = verification::prove(jobs, plan, &context.facts, label, &setup, reached)?;
-                let mut spoilt = spoilt(
+                let (mut spoilt, _) = spoilt(
                     jobs,
                     (label, &setup),
                     (&after, &untouched),

@@ -10,7 +10,7 @@ use kilter_model::deployment::{Deployment, Selection};
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_predict::Map;
-use kilter_search::verification::Medians;
+use kilter_search::verification::{InTurn, Medians};
 
 use super::measured::{Measured, measure};
 pub use super::member::Member;
@@ -345,11 +345,13 @@ fn take_over(
             tuned.arrivals = measured.arrivals;
             tuned.after = Some(measured.after);
             tuned.untouched = measured.untouched;
+            tuned.again = InTurn::default();
         }
         None => {
             tuned.after = None;
             tuned.arrivals.clear();
             tuned.untouched = Medians::new();
+            tuned.again = InTurn::default();
             tuned.goals.nothing_deployed();
         }
     }

@@ -29,6 +29,9 @@ pub struct Transports {
     /// Settings that make a job say what carries its messages.
     #[serde(default)]
     pub speech: Option<Speech>,
+    /// Parameters by which a job does not look for networks when it starts, where a transport of `one_host` or `several_hosts` carries its messages.
+    #[serde(default)]
+    pub quick_start: BTreeMap<String, String>,
 }
 
 /// Settings that make a job print what carries its messages, and the reader of that text.
