@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::change::Cell;
-use kilter_model::deployment::{Deployment, Selection};
+use kilter_model::deployment::{Assignment as Setting, Deployment, Selection};
 use kilter_model::ledger::Ledger;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::Goal;
@@ -30,7 +30,11 @@ const AGAIN: usize = 4;
 /// The knowledge that decisions of a run share.
 #[derive(Debug, Default)]
 pub struct Known {
+    /// Names of the targets for which settings of whole launches were tried, and the settings that were in force then.
+    pub settings_tried: (BTreeSet<String>, Vec<Setting>),
     table: Table,
+    /// The calls that are decided; others in the table are right sides alone.
+    decided: BTreeSet<Cell>,
     findings: BTreeMap<String, Finding>,
     /// The same of algorithms that were handed on.
     handed_on: BTreeMap<String, Finding>,
@@ -148,6 +152,7 @@ impl Deciding<'_, '_> {
     /// the calls of which messages show that the library's algorithms are not asked for.
     fn fill(&self, contests: &Contests<'_, '_>, targets: &[Target], known: &mut Known) -> anyhow::Result<Vec<Target>> {
         let (decided, bounding) = self.cells(targets);
+        known.decided.extend(&decided);
         let is_new = |cell: &&Cell| known.table.latest(**cell).is_none();
         let plan = &self.context.plan;
         let mut fields: Vec<Target> = decided
@@ -260,7 +265,7 @@ impl Deciding<'_, '_> {
             rule: &rule,
             objection: &objection,
             on_all_sizes: &|cell, selection| selection.acts_on_all_sizes(cell.0, &context.site.library),
-            is_decided: &|cell| self.is_open(cell),
+            is_decided: &|cell| known.decided.contains(&cell) && self.is_open(cell),
         };
         let (now, verified) = self.now;
         let violated: BTreeSet<(&str, Cell)> = now

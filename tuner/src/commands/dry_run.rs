@@ -131,7 +131,7 @@ mod tests {
         );
         assert_eq!(
             estimate(&options, "tune", &plan),
-            "4 sides with 128 ranks: up to 10.0 minutes (--budget); in turn, each with what is left over: first verification 210 s, search 180 s, \
+            "4 sides with 128 ranks: up to 10.0 minutes (--budget); in turn, each with what is left over: first verification 150 s, search 240 s, \
              proof of what is deployed 210 s"
         );
         options.layout = Some("8x16".parse().unwrap());
@@ -150,8 +150,8 @@ mod tests {
             "{text}"
         );
         for part in [
-            "first verification: 35 s",
-            "search: 30 s",
+            "first verification: 25 s",
+            "search: 40 s",
             "proof of what is deployed: 35 s",
             "in 2 launches",
         ] {

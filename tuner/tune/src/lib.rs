@@ -109,7 +109,7 @@ pub fn tune(context: &Context<'_>, options: &TuneOptions) -> anyhow::Result<Tune
 }
 
 /// Share of the budget that the first verification may spend: the search and the proof need the rest.
-const FIRST_SHARE: f64 = 0.35;
+const FIRST_SHARE: f64 = 0.25;
 
 /// Seconds that are set aside for the proof of a round over those of the proof before it.
 const NEXT_PROOF: f64 = 1.3;

@@ -50,17 +50,24 @@ pub(super) fn search(
     let is_open = |target: &&Target| !is_fixed(&choices, target);
     let open: Vec<Target> = targets.iter().filter(is_open).cloned().collect();
     let improvable = match options.goal {
-        // Later rounds have the same calls.
-        Goal::Fastest if round == 1 => improvable(context, &choices, (targets, &open)),
-        Goal::Fastest | Goal::Smallest => Vec::new(),
+        Goal::Fastest => improvable(context, &choices, (targets, &open)),
+        Goal::Smallest => Vec::new(),
     };
+    // What a setting does to a call does not change with what is deployed for others, but with other settings.
+    let (tried, under) = &mut known.settings_tried;
+    if *under != in_force.assignments {
+        tried.clear();
+        under.clone_from(&in_force.assignments);
+    }
+    let mut for_settings = [open.as_slice(), &improvable].concat();
+    for_settings.retain(|target| tried.insert(target.name()));
     let launch_wide = launch_wide(
         ledger,
         context.launch_search(),
         options,
         &label,
         launch,
-        (&open, improvable),
+        (&open, &for_settings),
         choices.iter().all(|(_, choice)| choice.chosen.is_none()),
     )?;
     let changed: BTreeSet<&String> = launch_wide.proposals.iter().flat_map(|one| &one.fixes).collect();
@@ -156,11 +163,10 @@ fn launch_wide(
     options: &TuneOptions,
     label: &str,
     launch: Setup,
-    (open, improvable): (&[Target], Vec<Target>),
+    (open, for_settings): (&[Target], &[Target]),
     nothing_is_chosen: bool,
 ) -> anyhow::Result<Findings> {
-    let targets = [open, &improvable].concat();
-    if !options.parameters || targets.is_empty() {
+    if !options.parameters {
         return Ok(Findings::default());
     }
     let barred = ledger.barred_settings();
@@ -176,7 +182,7 @@ fn launch_wide(
     };
     let found = budget.with_loan(nothing_is_found, || {
         budget.with_share(share, || {
-            settings::search(parts, label, launch.clone(), &targets, &barred)
+            settings::search(parts, label, launch.clone(), for_settings, &barred)
         })
     })?;
     confirm(ledger, &found.proposals);

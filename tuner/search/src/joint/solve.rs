@@ -1,21 +1,18 @@
 //! The decision: the fastest ways, or the fewest that break no guideline.
 
-use kilter_model::deployment::Selection;
-
 use super::uniform::{is_uniform, uniform};
 use super::{Assignment, Problem};
 
 /// For each call the simplest of its fastest ways, with as few rules as that allows: neighbouring sizes of a collective get the same way
 /// where each of them is as good as the best.
 ///
-/// A way is deployed if launches show that it is faster than the default, or if it is as good as the default between two sizes that have it, or where
-/// the last verification found the default slower than this very composition.
+/// A way is deployed if launches show that it is faster than the default, or if it is as good as the default between two sizes that have it.
 /// Calls with one way for all sizes ([`mod@super::uniform`]) get the one that gains most and slows none.
 #[must_use]
 pub fn fastest(problem: &Problem, floor: f64) -> Assignment {
     let mut assignment = vec![0; problem.calls.len()];
     for run in collectives(problem) {
-        let chosen = alike(problem, run.clone(), floor);
+        let chosen = alike(problem, run.clone());
         let one_for_all = uniform(problem, run.clone(), floor);
         let gain = |chosen: &[usize]| -> f64 {
             let calls = run.clone().zip(chosen);
@@ -126,36 +123,8 @@ impl Cost {
     }
 }
 
-/// The composition of a call that the last verification found faster than the call's default, or had in force for that: beside calls that are deployed
-/// the library's own may take longer than beside each other, which no contest shows.
-fn closing(problem: &Problem, place: usize, floor: f64) -> Option<usize> {
-    let call = &problem.calls[place];
-    let is_as_good = |way: &usize| {
-        let one = &call.ways[*way];
-        one.is_admitted() && !one.gains && one.seconds <= (1.0 + floor) * call.ways[0].seconds
-    };
-    let own = || {
-        problem
-            .bounds
-            .iter()
-            .filter(|bound| bound.left == place && bound.closes_by.is_some())
-    };
-    let way_of = |selection: &Option<Selection>| call.ways.iter().position(|way| way.selection == *selection);
-    match problem.verified[place] {
-        0 => {
-            let broken = own().filter(|bound| bound.is_violated);
-            let mut ways = broken.filter_map(|bound| way_of(&bound.closes_by));
-            ways.find(is_as_good)
-        }
-        kept => {
-            let is_its = |bound: &super::Bound| way_of(&bound.closes_by) == Some(kept);
-            (kept < call.ways.len() && own().any(is_its) && is_as_good(&kept)).then_some(kept)
-        }
-    }
-}
-
 /// The ways of a call that may be chosen for it alone: as good as the best, and no slower than the default.
-fn eligible(problem: &Problem, place: usize, floor: f64) -> Vec<usize> {
+fn eligible(problem: &Problem, place: usize) -> Vec<usize> {
     let call = &problem.calls[place];
     let default = call.ways[0].seconds;
     let is_eligible = |way: &usize| {
@@ -173,23 +142,17 @@ fn eligible(problem: &Problem, place: usize, floor: f64) -> Vec<usize> {
     if !call.is_decided || ways.is_empty() || !is_gained && !ways.contains(&0) {
         ways = vec![0];
     }
-    if call.is_decided
-        && !is_gained
-        && let Some(way) = closing(problem, place, floor)
-    {
-        ways = vec![way];
-    }
     ways
 }
 
 /// The ways of a collective's sizes with the fewest rules, by dynamic programming over the sizes.
-fn alike(problem: &Problem, run: std::ops::Range<usize>, floor: f64) -> Vec<usize> {
+fn alike(problem: &Problem, run: std::ops::Range<usize>) -> Vec<usize> {
     // By the way of the last size: the least cost, and the ways so far.
     let mut states: Vec<(usize, Cost, Vec<usize>)> = Vec::new();
     for place in run.clone() {
         let call = &problem.calls[place];
         let mut next: Vec<(usize, Cost, Vec<usize>)> = Vec::new();
-        for way in eligible(problem, place, floor) {
+        for way in eligible(problem, place) {
             let one = &call.ways[way];
             let step = |before: Option<&(usize, Cost, Vec<usize>)>| {
                 let last = before.map(|(last, _, _)| &problem.calls[place - 1].ways[*last].selection);

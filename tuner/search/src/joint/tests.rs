@@ -320,25 +320,3 @@ proptest! {
         }
     }
 }
-
-/// Beside calls that are deployed the default takes longer than in a contest, as the last verification shows, and its right side is as good in one.
-#[test]
-fn a_composition_that_a_verification_found_faster_takes_the_defaults_place_and_keeps_it() {
-    let calls = |closes: f64| {
-        vec![
-            call(Collective::Allreduce, 8, 4.0, &[("a", 1.0)]),
-            call(Collective::Reduce, 8, 1.0, &[("closes", closes)]),
-        ]
-    };
-    let decided = |closes: f64, is_violated: bool, verified: usize| {
-        let mut problem = problem(calls(closes), vec![bound(1, &[(0, 1.0)])]);
-        problem.bounds[0].is_violated = is_violated;
-        problem.verified = vec![1, verified];
-        ids(&problem, &fastest(&problem, FLOOR))[1].clone()
-    };
-    assert_eq!(decided(1.04, false, 0), "default");
-    assert_eq!(decided(1.04, true, 0), "closes");
-    assert_eq!(decided(1.04, false, 1), "closes", "what mended it stays");
-    assert_eq!(decided(1.2, true, 0), "default", "launches show it slower");
-    assert_eq!(decided(1.2, false, 1), "default");
-}

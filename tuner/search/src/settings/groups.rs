@@ -15,7 +15,7 @@ use super::finalists::agree;
 use crate::shared_launches::each_once;
 use crate::space::LaunchCandidate;
 use crate::target::Target;
-use crate::trials::{CONFIRMING, Times, is_library};
+use crate::trials::{CONFIRMING, Times};
 
 /// Settings of one launch at most.
 const MOST: usize = 10;
@@ -117,6 +117,9 @@ impl Search<'_, '_> {
 /// A group of so many that slows a target is not opened for that alone: what it hides would have to be as large.
 const FEW: usize = 4;
 
+/// Fewest calls whose common change may be one of the machine's: the change of one call alone is its own.
+const FEWEST_CALLS: usize = 3;
+
 /// Changes of targets in one launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Changes {
@@ -129,9 +132,10 @@ struct Changes {
 /// Changes of targets in one launch. A change of all calls alike that a mode of the machine explains is none.
 fn changes(targets: &[Target], times: &Times, present: &Times, is_exact: bool) -> Changes {
     let log_ratio = |subject: &Subject| Some((times.get(subject)? / present.get(subject)?).ln());
-    let all = times.keys().filter(|subject| is_library(subject)).filter_map(log_ratio);
-    let shift = Sample::new(all.collect()).map_or(0.0, |all| all.median());
-    let shift = if is_exact || shift.abs() > MODE.ln() {
+    let all: Vec<f64> = times.keys().filter_map(log_ratio).collect();
+    let tells_modes = !is_exact && all.len() >= FEWEST_CALLS;
+    let shift = Sample::new(all).map_or(0.0, |all| all.median());
+    let shift = if !tells_modes || shift.abs() > MODE.ln() {
         0.0
     } else {
         shift
@@ -174,6 +178,12 @@ mod tests {
         assert!(of(&[1.0, 2.0, 9.0], false).hides, "it may hide another");
         assert_eq!(of(&[9.0, 2.0, 3.0], false), Changes::default(), "no target");
         assert!(acts(&[1.0, 2.0, 2.9], true) && !acts(&[1.0, 2.0, 2.9], false));
+        let one = |seconds: f64| times(&[seconds]);
+        let alone = [Target::unbounded(Collective::Bcast, 8)];
+        assert!(
+            !changes(&alone, &one(0.5), &one(1.0), false).faster.is_empty(),
+            "nothing tells a mode"
+        );
         let beside_a_row = [Target {
             best_ratio: 0.5,
             ..Target::unbounded(Collective::Reduce, 8)
