@@ -27,6 +27,7 @@ pub use self::parts::{InJobSearch, LaunchSearch};
 pub use self::site::Site;
 use crate::PROOF_LAUNCHES;
 use crate::correctness;
+use crate::heard::Heard;
 use crate::plugins::Plugin;
 use crate::proofs::Proofs;
 use crate::quarantine::Quarantine;
@@ -99,6 +100,20 @@ impl<'a> Context<'a> {
     pub fn on(mut self, bench: Box<dyn Bench>) -> Context<'a> {
         self.jobs = self.jobs.on(bench);
         self
+    }
+
+    /// Takes over what a running job said, before anything is measured. Where its messages go through no network that a job looks for when it starts, the
+    /// following jobs do not look.
+    pub fn hear(&self, heard: Heard) {
+        let quick = self.jobs.start_quickly(&heard.transports);
+        if !quick.is_empty() {
+            let words: Vec<String> = quick.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            self.progress.note(&format!(
+                "jobs are started with {}: they look for no network, and nothing goes through one here",
+                words.join(" ")
+            ));
+        }
+        self.facts.hear(heard);
     }
 
     /// Sets aside what verifying the result will cost, and takes over what the first verification found about the machine: its seconds, the

@@ -259,16 +259,8 @@ fn hear_of_transports(context: &Context<'_>) {
                 let note = format!("the running job says that messages go by {words}");
                 context.progress.note(&note);
             }
-            let quick = context.jobs.start_quickly(&heard.transports);
-            if !quick.is_empty() {
-                let words: Vec<String> = quick.iter().map(|(name, value)| format!("{name}={value}")).collect();
-                context.progress.note(&format!(
-                    "jobs are started with {}: they look for no network, and nothing goes through one here",
-                    words.join(" ")
-                ));
-            }
             heard.parameters = printed_parameters(site);
-            context.facts.hear(heard);
+            context.hear(heard);
         }
         Err(error) => context.progress.warn(&format!(
             "no job said what carries its messages, so the usual transports are assumed: {error:#}"

@@ -304,7 +304,7 @@ impl Site {
             context = context.with_earlier_failures()?;
         }
         if let Some(text) = &self.library.said {
-            context.facts.hear(carriers::heard(&self.description, text)?);
+            context.hear(carriers::heard(&self.description, text)?);
         }
         for file in &options.plugins {
             let rows = self.library.plugin.clone();

@@ -1,5 +1,8 @@
 //! Transports that a running job names decide which settings are proposed.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::*;
 
 /// A library that can use UCX, and says what it takes in Open MPI's words.
@@ -38,6 +41,36 @@ fn settings_of_a_transport_that_is_not_in_use_are_not_tried() {
     );
     assert_eq!(changes(&run), Vec::<String>::new());
     assert!(!is_mended(&run, SLOW));
+}
+
+/// The job looks for no network where its messages go by shared memory, unless the site says so or it is UCX that carries them.
+#[test]
+fn jobs_start_quickly_where_messages_go_through_no_network() {
+    let by_memory =
+        "[host:1] selected ob1 best priority 20\n[host:1] mca: bml: Using memory btl for send to [[1,1],1] on node host\n";
+    let quick = "[transports.quick_start]\nlooks = \"0\"\n";
+    let launches = |says: &str, further: &str| {
+        let quickly = Rc::new(Cell::new((0, 0)));
+        let seen = Rc::clone(&quickly);
+        let library = ScriptedLibrary::new()
+            .described(&format!("{SPEAKING}{quick}"))
+            .says(says)
+            .cost("reduce", move |call, usual| {
+                let (quickly, others) = seen.get();
+                seen.set(if call.is("looks", "0") {
+                    (quickly + 1, others)
+                } else {
+                    (quickly, others + 1)
+                });
+                usual
+            });
+        tune(library, &format!("{REDUCE} {further}"));
+        let (quickly, others) = quickly.get();
+        (quickly > 0, others > 0)
+    };
+    assert_eq!(launches(by_memory, "--mca other=1"), (true, false));
+    assert_eq!(launches(by_memory, "--mca looks=1"), (false, true));
+    assert_eq!(launches(BY_UCX, "--mca other=1"), (false, true));
 }
 
 /// A site's own list of UCX's transports is left alone, whatever would be faster.
