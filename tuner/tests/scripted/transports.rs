@@ -46,8 +46,7 @@ fn settings_of_a_transport_that_is_not_in_use_are_not_tried() {
 /// The job looks for no network where its messages go by shared memory, unless the site says so or it is UCX that carries them.
 #[test]
 fn jobs_start_quickly_where_messages_go_through_no_network() {
-    let by_memory =
-        "[host:1] selected ob1 best priority 20\n[host:1] mca: bml: Using memory btl for send to [[1,1],1] on node host\n";
+    let by_memory = "[host:1] selected ob1 best priority 20\n[host:1] mca: bml: Using memory btl for send to [[1,1],1] on node host\n";
     let quick = "[transports.quick_start]\nlooks = \"0\"\n";
     let launches = |says: &str, further: &str| {
         let quickly = Rc::new(Cell::new((0, 0)));

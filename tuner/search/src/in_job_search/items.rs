@@ -23,19 +23,6 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                     settings: settings.clone(),
                     ..library
                 },
-                Selection::Mockup(mockup, parameters) => Item {
-                    id,
-                    implementation: match kilter_algorithms::mockup::find(mockup) {
-                        Some(row) => Implementation::Expression {
-                            text: row.side.to_owned(),
-                        },
-                        None => Implementation::Algorithm {
-                            id: mockup.clone(),
-                            parameters: parameters.clone(),
-                        },
-                    },
-                    ..library
-                },
                 Selection::Plugin(plugin) => Item {
                     id,
                     implementation: Implementation::Plugin {
@@ -45,7 +32,8 @@ pub fn item(target: &Target, selection: Option<&Selection>) -> Item {
                     },
                     ..library
                 },
-                Selection::Algorithm(algorithm, parameters) => Item {
+                // As the drop-in carries it out, with its scratch memory.
+                Selection::Mockup(algorithm, parameters) | Selection::Algorithm(algorithm, parameters) => Item {
                     id,
                     implementation: Implementation::Algorithm {
                         id: algorithm.clone(),
