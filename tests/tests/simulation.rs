@@ -158,7 +158,7 @@ fn a_check_of_512_ranks_finds_the_slow_reduce_scatter() {
     let mut check = kilter("check", out.path());
     check
         .args(["--mpirun", "smpirun", "--platform", "ib-32x16", "-n", "512"])
-        .args(["--sizes", "2KiB", "--guidelines", "GL9", "--quiet"])
+        .args(["--sizes", "2KiB", "--guidelines", "GL9", "--type", "byte", "--quiet"])
         // 512 copies of the worker are loaded before the first sign of life.
         .args(["--mca", "smpi/coll-selector=mpich", "--stall-timeout", "120"]);
     run(&mut check, &[1]);

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use kilter_protocol::expression::Layout;
 use kilter_protocol::fault::Fault;
 use kilter_protocol::json_line::JsonLine;
-use kilter_protocol::plan::{ArrivalPattern, Block, Implementation, Item, Root, SettingsAct};
+use kilter_protocol::plan::{ArrivalPattern, Block, Element, Implementation, Item, Operand, Root, SettingsAct};
 use kilter_protocol::repetitions::WARM_UPS;
 use kilter_protocol::report::{Costs, Event, MEAN_DELAY};
 use kilter_protocol::task::Functionality;
@@ -193,13 +193,23 @@ fn buffers(session: &Session, item: &Item) -> Result<Vec<(Recipe, Buffers)>, Rea
             p_ranks: session.control.p_ranks(),
             one_node: session.one_node,
             root,
-            operand: session.header.element.into(),
+            operand: operand(session.header.element, item),
         };
         let recipe = members.recipe(item, place)?;
         let buffers = Buffers::new(&recipe)?;
         Ok((recipe, buffers))
     });
     each.collect()
+}
+
+/// Elements of an item's data: those of the job where it is combined, and bytes where it is only moved.
+fn operand(combined: Element, item: &Item) -> Operand {
+    let element = if item.task.functionality.has_operator() {
+        combined
+    } else {
+        Element::Byte
+    };
+    element.into()
 }
 
 /// Makes the candidate that carries an item out. Called by all ranks.
