@@ -29,6 +29,8 @@ fn a_function_against_itself_raises_no_alarm() {
                 SIZES,
                 "--guidelines",
                 "SELF",
+                "--type",
+                "byte",
                 "--launches",
                 "8",
                 "--quiet",
