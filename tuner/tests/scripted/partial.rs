@@ -64,18 +64,10 @@ fn a_setting_that_is_tried_behind_the_contests_takes_its_place() {
     assert!(partial.is_some_and(|one| !one.chosen), "{contest:?}");
 }
 
+/// It was fast in running jobs, and is slow from the file.
 #[test]
 fn what_is_slower_in_the_proof_is_taken_back_and_the_reason_says_so() {
-    taken_back(1.4);
-}
-
-#[test]
-fn what_gains_nothing_in_the_proof_is_taken_back_and_the_reason_says_so() {
-    taken_back(1.0);
-}
-
-/// It was fast in running jobs, and takes `in_files` times from the file.
-fn taken_back(in_files: f64) {
+    let in_files = 1.4;
     let run = tune(faster_by_an_algorithm(in_files), CELL);
     assert_eq!(changes(&run), [""; 0]);
     let why = format!("`reduce_algorithm=2` is taken back: reduce(n) @4096 takes {in_files:.2} times as long");

@@ -19,7 +19,7 @@ use kilter_search::reproducibility;
 use kilter_search::verification::{self, InTurn, JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
-use super::spoilt::{Calls, Gainless, gainless, spoilt};
+use super::spoilt::{Calls, gainless, spoilt};
 use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_idle};
 use super::{Tuned, apart};
 
@@ -232,16 +232,10 @@ fn emit_and_prove(
         let mut before = tuned.before.cells.iter().filter(at);
         is_kept && before.any(|one| one.comparison.verdict == Outcome::Violated)
     };
-    let mut without_gain = Gainless::default();
+    let mut without_gain = BTreeSet::new();
     if !parts.jobs.site.options.is_exact() {
         let unchanged = |subject: &Subject| deployed.leaves(subject);
-        without_gain = gainless(
-            &tuned.contests,
-            (&after, &untouched),
-            &|subject| deployed.chooses_for(subject),
-            (&mended, &unchanged),
-        );
-        spoilt.append(&mut without_gain.choices);
+        without_gain = gainless((&after, &untouched), (&mended, &unchanged));
     }
     let mut arrivals = Vec::new();
     if spoilt.is_empty() {
@@ -264,7 +258,7 @@ fn emit_and_prove(
         untouched,
         again,
         spoilt,
-        gainless: without_gain.targets,
+        gainless: without_gain,
     }))
 }
 

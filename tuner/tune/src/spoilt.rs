@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use kilter_model::plan::Subject;
-use kilter_model::report::Contest;
 use kilter_model::setup::Setup;
 use kilter_search::DAMAGE_FLOOR;
 use kilter_search::context::{Jobs, Site};
 use kilter_search::target::Target;
 use kilter_search::verification::{InTurn, Medians, Verification, in_one_mode, measure_in_turn};
-use kilter_stats::hodges_lehmann;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Outcome, Pair, Rule};
 
@@ -24,8 +22,6 @@ struct Beside {
     subject: Subject,
     /// Time under the deployment over the untouched library's.
     ratio: f64,
-    /// Lower end of the ratio's interval.
-    least: f64,
     is_slower: bool,
 }
 
@@ -93,70 +89,21 @@ pub(crate) fn spoilt(
 
 /// Time over the untouched library's from which on a promised gain counts as not seen.
 const NO_GAIN: f64 = 0.97;
-/// Confidence of the interval that may exclude a promise.
-const CONFIDENCE: f64 = 0.95;
-/// Time over the default's in running jobs up to which a change promises more than the noise of one.
-const PROMISE: f64 = 0.9;
-
-/// Calls that show no gain in a proof.
-#[derive(Debug, Default)]
-pub(crate) struct Gainless {
-    /// Choices that were faster in running jobs, and are not from the files: each call with a note of how long it takes.
-    pub(crate) choices: Vec<(Subject, String)>,
-    /// Names of the targets of all of these calls: nothing that was deployed for them alone shows a gain.
-    pub(crate) targets: BTreeSet<String>,
-}
-
-/// The calls that take as long as in the untouched library. `mended` calls keep what was chosen for them: their guidelines hold.
+/// Names of the targets of calls that take as long as in the untouched library, beside the `mended` ones: a setting of whole launches that was deployed
+/// for these alone shows no gain. What was chosen for one call stays unless it is slower: beside other calls that are deployed the library's own takes
+/// longer than beside its kind, so that it is no better to go back to it.
 pub(crate) fn gainless(
-    contests: &[Contest],
-    medians: (&Verification, &Medians),
-    is_chosen: &dyn Fn(&Subject) -> bool,
-    (mended, unchanged): (Calls<'_>, Calls<'_>),
-) -> Gainless {
-    let mut found = Gainless::default();
-    for one in without_gain(medians, (mended, unchanged)) {
-        let Some(collective) = one.subject.collective() else {
-            continue;
-        };
-        let bytes = one.subject.bytes;
-        found.targets.insert(Target::unbounded(collective, bytes).name());
-        let is_of = |contest: &&Contest| contest.function == collective.name() && contest.bytes == bytes;
-        let chosen = contests.iter().rev().find(is_of).and_then(|contest| {
-            let mut all = contest.candidates.iter();
-            all.find(|candidate| candidate.chosen)
-        });
-        // Pairs in running jobs are no weaker than launches in turn, each of which may meet another mode of the machine: a choice falls where the proof
-        // excludes its promise, by its interval, and stays where it shows nothing.
-        let is_broken = chosen.is_some_and(|chosen| {
-            let promised = chosen.ratio_to_default;
-            promised < PROMISE && one.least > promised.sqrt()
-        });
-        if is_broken && is_chosen(&one.subject) {
-            found.choices.push(one.note());
-        }
-    }
-    found
-}
-
-/// The collectives, beside the `mended` ones, that take as long as in the untouched library.
-fn without_gain(
     (after, untouched): (&Verification, &Medians),
     (mended, unchanged): (Calls<'_>, Calls<'_>),
-) -> Vec<Beside> {
+) -> BTreeSet<String> {
     let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
-    let beside = |(subject, deployed): (&Subject, &Vec<f64>)| {
-        let sample = |medians: &Vec<f64>| Sample::new(medians.clone()).ok();
-        let (deployed, default) = (sample(deployed)?, sample(reference.get(subject)?)?);
-        let ratio = deployed.median() / default.median();
-        (ratio > NO_GAIN && !mended(subject)).then(|| Beside {
-            subject: subject.clone(),
-            ratio,
-            least: hodges_lehmann::ratio(&deployed, &default, CONFIDENCE).low,
-            is_slower: false,
-        })
+    let name = |(subject, deployed): (&Subject, &Vec<f64>)| {
+        let median = |medians: &Vec<f64>| Some(Sample::new(medians.clone()).ok()?.median());
+        let ratio = median(deployed)? / median(reference.get(subject)?)?;
+        let collective = subject.collective()?;
+        (ratio > NO_GAIN && !mended(subject)).then(|| Target::unbounded(collective, subject.bytes).name())
     };
-    own.iter().filter_map(beside).collect()
+    own.iter().filter_map(name).collect()
 }
 
 /// Compares the collectives and volumes, of those `touched`, with the untouched library measured in the same minutes.
@@ -190,7 +137,6 @@ fn beside(
         .map(|(subject, comparison)| Beside {
             subject,
             ratio: comparison.ratio,
-            least: comparison.ratio_ci.0,
             is_slower: comparison.verdict == Outcome::Violated,
         })
         .collect())

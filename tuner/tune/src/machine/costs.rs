@@ -4,8 +4,6 @@
 //! and 1.2 ms for an item with all its repetitions, which is within 15 % of that page's table from 10 to 10,000 ranks. Networks and libraries
 //! differ by factors, so that whatever was measured on a layout corrects the estimates of the others.
 
-use crate::{DIVISION, FIRST};
-
 /// Seconds of a launch, by ranks and items.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
@@ -43,6 +41,9 @@ pub struct Estimate {
     pub seconds: f64,
 }
 
+/// Part of a layout's seconds that its first verification takes, where search and proof come to their ends.
+const VERIFICATION_PART: f64 = 0.35;
+
 impl Costs {
     /// Those after a first verification on `ranks` ranks took so many seconds.
     #[must_use]
@@ -64,13 +65,11 @@ impl Costs {
         SCREENING * self.launch(ranks, items) + CONFIRMING * self.launch(ranks, CONFIRMED * items)
     }
 
-    /// The least with which a layout's loop comes to its end: its first verification has its share of the whole.
+    /// The least with which a layout's loop comes to its end.
     #[must_use]
     pub fn of_layout(self, ranks: usize, items: usize) -> Estimate {
-        let first = DIVISION.iter().find(|(part, _)| *part == FIRST);
-        let share = first.map_or(1.0, |(_, share)| *share);
         let verification = self.verification(ranks, items);
-        let seconds = verification / share;
+        let seconds = verification / VERIFICATION_PART;
         // The proof makes as many launches as the first verification, and the search has the rest.
         let searching = (seconds - 2.0 * verification).max(0.0);
         Estimate {
