@@ -8,16 +8,7 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Comparison, Outcome, Pair, Rule};
 
 use crate::DAMAGE_FLOOR;
-use crate::choose::Measured;
-
-/// The default and the finalists of a contest under one arrival pattern.
-#[derive(Debug, Clone)]
-pub struct Apart {
-    /// The pattern in words.
-    pub when: String,
-    /// Their launch medians in seconds; the default is among them.
-    pub candidates: Vec<Measured>,
-}
+use crate::choose::Apart;
 
 /// Compares one candidate's launch medians with the default's. The comparison stands alone: to correct it for all other candidates would let
 /// those pass that are slower.
@@ -69,6 +60,7 @@ pub fn slower(apart: &[Apart], rule: &Rule) -> BTreeMap<Selection, NotDeployed> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choose::Measured;
 
     fn measured(id: Option<&str>, milliseconds: f64) -> Measured {
         let times = [0.99, 1.0, 1.01, 1.005, 0.995].map(|factor| factor * milliseconds * 1e-3);

@@ -32,26 +32,13 @@ pub use self::items::item;
 use self::job::Job;
 use self::pace::Pace;
 pub use self::screening::front;
-use crate::arrivals::Apart;
 use crate::choose::{Choice, Measured};
 use crate::context::InJobSearch;
 use crate::correctness::{Admission, admit_all};
 use crate::guide::Guide;
-use crate::proof::{self, Finding};
-use crate::proofs::Proofs;
+use crate::proof::Finding;
 use crate::repetition::Purpose;
 use crate::target::Target;
-
-/// A contest that was held, before anything is chosen.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// The target of this contest.
-    pub target: Target,
-    /// The default and the finalists.
-    pub candidates: Vec<Measured>,
-    /// The default and the finalists when the ranks arrive apart, pattern by pattern.
-    pub apart: Vec<Apart>,
-}
 
 /// Runs the contests of one round of tuning.
 pub struct Contests<'c, 'a> {
@@ -145,20 +132,16 @@ impl<'c, 'a> Contests<'c, 'a> {
         Contests { hands_on: true, ..self }
     }
 
-    /// Evidence from messages for the library's algorithms among the finalists, by the targets' names.
-    ///
-    /// # Errors
-    /// A failure that no candidate explains.
-    pub fn prove(&self, proofs: &Proofs, held: &[Held]) -> anyhow::Result<BTreeMap<String, Finding>> {
-        let InJobSearch { jobs, quarantine, .. } = self.parts;
-        proof::of_finalists(
-            jobs,
-            proofs,
-            quarantine,
-            &self.label,
-            (&self.setup, self.hands_on),
-            held,
-        )
+    /// The beginning of the names of its launches.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// True if the library's algorithms alone compete, each handed on.
+    #[must_use]
+    pub fn hands_on(&self) -> bool {
+        self.hands_on
     }
 
     /// True if evidence does not speak against a selection. The library's algorithms that are handed on need evidence: without it they are known not to

@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_model::deployment::{Deployment, Selection};
+use kilter_search::choose::Held;
 use kilter_search::choose::Measured;
 use kilter_search::context::Context;
-use kilter_search::in_job_search::{Contests, FINAL_LAUNCHES, Held, front};
+use kilter_search::in_job_search::{Contests, FINAL_LAUNCHES, front};
 use kilter_search::joint::Table;
 use kilter_search::space;
 use kilter_search::target::Target;

@@ -6,8 +6,8 @@ use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Rule;
 
 use super::*;
+use crate::choose::Held;
 use crate::cost_model::tests_of_prices::{SLOW, prices};
-use crate::in_job_search::Held;
 use crate::joint::{self, Table};
 use crate::space;
 

@@ -8,10 +8,11 @@ use kilter_model::deployment::Selection;
 use kilter_model::plan::DEFAULT;
 use kilter_stats::sample::Sample;
 
+use super::Contests;
 use super::job::Job;
 use super::pace::Pace;
-use super::{Contests, Held};
-use crate::arrivals::Apart;
+use crate::choose::Apart;
+use crate::choose::Held;
 use crate::choose::Measured;
 use crate::repetition::{self, Purpose};
 use crate::target::Target;

@@ -11,7 +11,7 @@ use kilter_stats::verdict::Rule;
 use super::gain::gains;
 use super::problem::{Call, Way};
 use crate::arrivals::slower;
-use crate::in_job_search::Held;
+use crate::choose::Held;
 
 /// The ways of one call that launches compared with each other.
 pub type Column = Held;

@@ -7,9 +7,9 @@ use kilter_stats::sample::Sample;
 
 use super::composition::Composition;
 use super::{Picks, chosen_targets};
+use crate::choose::Held;
 use crate::choose::Measured;
 use crate::findings::{Evidence, Findings};
-use crate::in_job_search::Held;
 use crate::joint::{self, Table};
 use crate::shared_launches::each_once;
 use crate::target::Target;
