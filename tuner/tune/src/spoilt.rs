@@ -23,6 +23,8 @@ struct Beside {
     /// Time under the deployment over the untouched library's.
     ratio: f64,
     is_slower: bool,
+    /// True if the interval of the ratio alone, without a correction for all the others, says so.
+    seems_slower: bool,
 }
 
 impl Beside {
@@ -53,8 +55,11 @@ pub(crate) fn spoilt(
     let noise_seconds = after.noise_seconds;
     let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
     let mut seen = beside(&jobs.site, (&own, &reference), touched, noise_seconds)?;
-    seen.retain(|one| one.is_slower);
-    let notes = |all: Vec<Beside>| all.into_iter().map(Beside::note).collect();
+    let notes = |all: Vec<Beside>| -> Vec<(Subject, String)> {
+        let slower = all.into_iter().filter(|one| one.is_slower);
+        slower.map(Beside::note).collect()
+    };
+    seen.retain(|one| one.is_slower || one.seems_slower);
     if seen.is_empty() || jobs.site.options.is_exact() {
         return Ok((notes(seen), InTurn::default()));
     }
@@ -79,6 +84,7 @@ pub(crate) fn spoilt(
             )),
             Some(fresh) => slower.push(Beside {
                 ratio: fresh.ratio,
+                is_slower: true,
                 ..one
             }),
             None => slower.push(one),
@@ -138,6 +144,7 @@ fn beside(
             subject,
             ratio: comparison.ratio,
             is_slower: comparison.verdict == Outcome::Violated,
+            seems_slower: comparison.ratio_ci.0 > 1.0 + site.options.effect_floor,
         })
         .collect())
 }
