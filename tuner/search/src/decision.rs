@@ -17,8 +17,7 @@ use kilter_model::options::Goal;
 use kilter_model::report::FixKind;
 use kilter_stats::verdict::Rule;
 
-use crate::choose::Choice;
-use crate::choose::Held;
+use crate::choose::{Choice, Held};
 use crate::context::Context;
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, front};
 use crate::joint::{self, Assignment, Problem, Reading, Table};

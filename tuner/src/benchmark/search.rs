@@ -16,8 +16,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_model::deployment::{Deployment, Selection};
-use kilter_search::choose::Held;
-use kilter_search::choose::Measured;
+use kilter_search::choose::{Held, Measured};
 use kilter_search::context::Context;
 use kilter_search::in_job_search::{Contests, FINAL_LAUNCHES, front};
 use kilter_search::joint::Table;

@@ -7,8 +7,7 @@ use kilter_model::deployment::Selection;
 use kilter_model::report::FixKind;
 
 use super::{Deciding, Known};
-use crate::choose::Choice;
-use crate::choose::Held;
+use crate::choose::{Choice, Held};
 use crate::in_job_search::{Contests, FINAL_LAUNCHES, front};
 use crate::proof::{self, Finding};
 use crate::target::Target;

@@ -11,9 +11,7 @@ use kilter_stats::sample::Sample;
 use super::Contests;
 use super::job::Job;
 use super::pace::Pace;
-use crate::choose::Apart;
-use crate::choose::Held;
-use crate::choose::Measured;
+use crate::choose::{Apart, Held, Measured};
 use crate::repetition::{self, Purpose};
 use crate::target::Target;
 

@@ -7,8 +7,7 @@ use kilter_stats::sample::Sample;
 
 use super::composition::Composition;
 use super::{Picks, chosen_targets};
-use crate::choose::Held;
-use crate::choose::Measured;
+use crate::choose::{Held, Measured};
 use crate::findings::{Evidence, Findings};
 use crate::joint::{self, Table};
 use crate::shared_launches::each_once;
