@@ -90,6 +90,9 @@ fn on(mpi: Mpi) {
         "--quiet",
         "--seed",
         "7",
+        // Three ranks that spin on what other tests leave of two processors take most of the default.
+        "--budget",
+        "600",
     ];
     let output = kilter(folder.path(), &[&measure[..], &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(1), "{mpi:?}: {output:?}");

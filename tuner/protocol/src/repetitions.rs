@@ -13,6 +13,19 @@ pub const SLOW_SECONDS: f64 = 1e-3;
 /// Repetitions of any other item that are made first and not counted: caches, connections and page tables warm up.
 pub const WARM_UPS: u32 = 2;
 
+/// Repetitions of such an item that are made in a row and counted, after one that is not.
+pub const TURN: u32 = 3;
+
+/// Repetitions that are made of an item that takes so many seconds: those before any counts, and for each that counts.
+#[must_use]
+pub fn made(own_seconds: f64) -> (f64, f64) {
+    if own_seconds < SLOW_SECONDS {
+        (f64::from(WARM_UPS), 1.0 + 1.0 / f64::from(TURN))
+    } else {
+        (0.0, 1.0)
+    }
+}
+
 /// End of a block's repetitions: every item has as many valid ones as `stop` asks for, between `min` and `max`, or the block has taken
 /// `seconds`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,12 @@
 //!
 //! It is a pure function of times and voids on which all ranks agree, so that every rank takes the same decision
 //! without a message.
+//!
+//! Every round is a permutation of the items, each of which has a *turn*. The first repetition of a turn is not counted: it finds the caches as
+//! another item has left them, and what that was is no property of the item.
 
 use kilter_protocol::plan::Repetitions;
-use kilter_protocol::repetitions::SLOW_SECONDS;
+use kilter_protocol::repetitions::{SLOW_SECONDS, TURN};
 
 use crate::order;
 use crate::stop::Running;
@@ -103,6 +106,12 @@ pub(crate) struct Schedule {
     is_last_try: bool,
     /// Seconds from which on an item is too slow to be warmed up.
     slow_seconds: f64,
+    /// Repetitions that count in a turn.
+    turn: u32,
+    /// Those of this turn so far.
+    of_turn: u32,
+    /// The item that was repeated last.
+    last: Option<usize>,
 }
 
 impl Schedule {
@@ -120,13 +129,18 @@ impl Schedule {
             valid: 0,
             is_last_try: false,
             slow_seconds: f64::INFINITY,
+            turn: 1,
+            of_turn: 0,
+            last: None,
         }
     }
 
-    /// A schedule for items that were tried out before: an item that takes [`SLOW_SECONDS`] needs no warming up.
+    /// A schedule for items that were tried out before: an item that takes [`SLOW_SECONDS`] needs no warming up, and any other one has turns of
+    /// [`TURN`] repetitions.
     pub(crate) fn of_tried_out(self) -> Schedule {
         Schedule {
             slow_seconds: SLOW_SECONDS,
+            turn: TURN,
             ..self
         }
     }
@@ -167,6 +181,10 @@ impl Schedule {
     pub(crate) fn record(&mut self, item: usize, outcome: Outcome) -> bool {
         let series = &mut self.series[item];
         series.runs += 1;
+        if self.last.replace(item) != Some(item) && self.turn > 1 && !self.is_last_try {
+            series.warm_ups_left = series.warm_ups_left.max(1);
+        }
+        let mut ends_turn = false;
         let counts = match outcome {
             Outcome::Void => {
                 series.void = series.void.saturating_add(1);
@@ -183,11 +201,14 @@ impl Schedule {
             Outcome::Valid { seconds } => {
                 series.warm_ups_left = 0;
                 series.push(seconds, &self.rule);
+                self.of_turn += 1;
+                ends_turn = self.of_turn >= self.turn || seconds >= self.slow_seconds;
                 true
             }
         };
         self.valid += 1;
-        if self.queue.last() == Some(&item) {
+        if ends_turn {
+            self.of_turn = 0;
             self.queue.pop();
         }
         counts
@@ -320,6 +341,43 @@ mod tests {
         let schedule = Schedule::new(1, 2, rule(3, 3, 0.0, 1e9), 1).of_tried_out();
         let (_, series) = run(schedule, |_, i| Some(if i == 0 { 3e-3 } else { 1e-6 }));
         assert_eq!(series[0].seconds, [3e-3, 1e-6, 1e-6]);
+    }
+
+    #[test]
+    fn a_turn_begins_with_a_repetition_that_is_not_counted() {
+        let schedule = Schedule::new(2, 0, rule(6, 6, 0.0, 1e9), 2).of_tried_out();
+        // Each run of an item has its number as its time, in microseconds.
+        let (order, series) = run(schedule, |_, i| Some(1e-6 * (i + 1) as f64));
+        // Where the last turn of a round and the first one of the next are of one item, its caches are as it left them.
+        let turns: Vec<(usize, usize)> = order
+            .chunk_by(|a, b| a == b)
+            .map(|turn| (turn[0], turn.len()))
+            .collect();
+        assert_eq!(turns, [(1, 4), (0, 7), (1, 4)]);
+        let numbers = |item: usize| -> Vec<u64> {
+            series[item]
+                .seconds
+                .iter()
+                .map(|seconds| (seconds * 1e6).round() as u64)
+                .collect()
+        };
+        assert_eq!(numbers(1), [2, 3, 4, 6, 7, 8]);
+        assert_eq!(numbers(0), [2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn an_item_alone_is_made_ready_once() {
+        let schedule = Schedule::new(1, 2, rule(9, 9, 0.0, 1e9), 1).of_tried_out();
+        let (order, series) = run(schedule, |_, _| Some(1e-6));
+        assert_eq!((order.len(), series[0].seconds.len()), (2 + 9, 9));
+    }
+
+    #[test]
+    fn what_is_slow_has_turns_of_one() {
+        let schedule = Schedule::new(2, 2, rule(3, 3, 0.0, 1e9), 1).of_tried_out();
+        let (order, _) = run(schedule, |_, _| Some(2e-3));
+        assert_eq!(order.len(), 2 * 3);
+        assert!(order[..2].contains(&0) && order[..2].contains(&1), "{order:?}");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::{Assignment, Problem};
 /// For each call the simplest of its fastest ways, with as few rules as that allows: neighbouring sizes of a collective get the same way
 /// where each of them is as good as the best.
 ///
-/// A way is deployed if launches show that it is faster than the default, or if it is as good as the default between two sizes that have it.
+/// A way is deployed where launches show that it is faster than the default, and at the sizes beside where it is no slower: what is preloaded costs the
+/// library's own calls some time as well.
 /// Calls with one way for all sizes ([`mod@super::uniform`]) get the one that gains most and slows none.
 #[must_use]
 pub fn fastest(problem: &Problem, floor: f64) -> Assignment {
@@ -106,18 +107,17 @@ fn collectives(problem: &Problem) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// The costs of a choice beside time, those that count more first: rules, calls that leave their default, simplicity; then time.
+/// The costs of a choice, those that count more first: rules, how simple they are; then time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
     rules: usize,
-    moved: usize,
     simplicity: usize,
     log_seconds: f64,
 }
 
 impl Cost {
     fn is_less(&self, other: &Cost) -> bool {
-        let counts = |cost: &Cost| (cost.rules, cost.moved, cost.simplicity);
+        let counts = |cost: &Cost| (cost.rules, cost.simplicity);
         let order = counts(self).cmp(&counts(other));
         order.then(self.log_seconds.total_cmp(&other.log_seconds)).is_lt()
     }
@@ -160,13 +160,13 @@ fn alike(problem: &Problem, run: std::ops::Range<usize>) -> Vec<usize> {
                 let so_far = before.map(|(_, cost, _)| *cost);
                 let mut cost = so_far.unwrap_or(Cost {
                     rules: 0,
-                    moved: 0,
                     simplicity: 0,
                     log_seconds: 0.0,
                 });
-                cost.rules += usize::from(begins);
-                cost.moved += usize::from(one.selection.is_some());
-                cost.simplicity += one.simplicity();
+                if begins {
+                    cost.rules += 1;
+                    cost.simplicity += one.simplicity();
+                }
                 cost.log_seconds += one.seconds.max(f64::MIN_POSITIVE).ln();
                 let mut ways = before.map(|(_, _, ways)| ways.clone()).unwrap_or_default();
                 ways.push(way);

@@ -172,14 +172,16 @@ fn ways(cell: Cell, columns: &[Column], reading: &Reading<'_>) -> Option<Vec<Way
         });
     }
     // As good is what is within the floor of the fastest that launches show. "Not significantly slower" would be said of all where launches are few, and
-    // the simplest of them may be one that a guideline's right side beats. A way that seems faster still, without being shown to be, hides none that is.
+    // the simplest of them may be one that a guideline's right side beats. A way that seems faster still, without being shown to be, hides none that is,
+    // and stands beside the default where none is.
     let of_size = |way: &Way| way.is_admitted() && !way.on_all_sizes;
     let is_shown = |way: &Way| way.gains || way.selection.is_none();
     let shown = ways.iter().filter(|way| of_size(way) && is_shown(way));
     let best = shown.map(|way| way.seconds).fold(f64::INFINITY, f64::min);
+    let none_is_shown = !ways.iter().any(|way| of_size(way) && way.gains);
     let rule = reading.rule;
     for way in &mut ways {
-        let is_near = is_shown(way) || !rule.is_relevant(best, way.seconds);
+        let is_near = is_shown(way) || none_is_shown || !rule.is_relevant(best, way.seconds);
         way.as_good = of_size(way) && is_near && !rule.is_relevant(way.seconds, best);
     }
     Some(ways)
@@ -244,6 +246,18 @@ mod tests {
         ])]);
         let as_good: Vec<bool> = found.iter().map(|way| way.as_good).collect();
         assert_eq!(as_good, [false, true, false, true]);
+    }
+
+    #[test]
+    fn what_seems_faster_stands_beside_the_default_where_nothing_is_shown() {
+        let seems: &[f64] = &[8.0, 8.1, 7.9, 8.2, 10.1];
+        let as_good = |columns: &[Column]| -> Vec<bool> { read(columns).iter().map(|way| way.as_good).collect() };
+        assert_eq!(as_good(&[column(&[("", &[10.0; 5]), ("seems", seems)])]), [true, true]);
+        let shown = ("shown", &[9.0; 5][..]);
+        assert_eq!(
+            as_good(&[column(&[("", &[10.0; 5]), ("seems", seems), shown])]),
+            [false, false, true]
+        );
     }
 
     #[test]

@@ -129,6 +129,23 @@ fn a_size_between_two_that_gain_is_no_reason_for_two_rules() {
 }
 
 #[test]
+fn a_size_beside_one_that_gains_has_its_rule_where_it_is_no_slower() {
+    let calls = vec![
+        call(Collective::Reduce, 1, 1.0, &[("a", 1.02)]),
+        call(Collective::Reduce, 2, 1.0, &[("a", 0.97)]),
+        call(Collective::Reduce, 4, 3.0, &[("a", 1.0)]),
+    ];
+    let only_near = problem(calls[..2].to_vec(), Vec::new());
+    assert_eq!(
+        ids(&only_near, &fastest(&only_near, FLOOR)),
+        ["default", "default"],
+        "a gain is a reason for a rule"
+    );
+    let problem = problem(calls, Vec::new());
+    assert_eq!(ids(&problem, &fastest(&problem, FLOOR)), ["default", "a", "a"]);
+}
+
+#[test]
 fn what_fails_is_not_taken_and_the_next_one_is() {
     let mut one = call(Collective::Bcast, 8, 4.0, &[("a", 1.0), ("b", 2.0)]);
     one.ways[1].objection = Some(NotDeployed::CannotBeDeployed);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kilter_bench::store::{BlockOutcome, Repeating};
 use kilter_model::plan::Subject;
 use kilter_protocol::plan::Block;
-use kilter_protocol::repetitions::{SLOW_SECONDS, WARM_UPS};
+use kilter_protocol::repetitions::{SLOW_SECONDS, made};
 use kilter_stats::hodges_lehmann::SHORTEST_SECONDS;
 use kilter_stats::sample::Sample;
 use kilter_stats::variance;
@@ -83,7 +83,7 @@ impl Learnt {
     /// Takes a block of a launch of the screening.
     pub(super) fn add(&mut self, block: &Block, outcome: &BlockOutcome) {
         let seen = self.blocks.entry(block.id.clone()).or_default();
-        let (mut runs, mut own, mut items) = (0.0, 0.0, 0.0);
+        let (mut all_runs, mut own, mut items) = (0.0, 0.0, 0.0);
         let (mut ready_runs, mut ready_own) = (0.0, 0.0);
         for item in &block.items {
             let Some(samples) = outcome.samples.get(&item.id) else {
@@ -94,8 +94,8 @@ impl Learnt {
             };
             let times = sample.len() as f64;
             let mean = samples.seconds.iter().sum::<f64>() / times;
-            let all = times + f64::from(samples.void) + warm_ups(mean);
-            runs += all;
+            let all = runs(times, mean) + f64::from(samples.void);
+            all_runs += all;
             own += mean * all;
             let making_ready = if mean < SLOW_SECONDS {
                 MAKING_READY
@@ -121,7 +121,7 @@ impl Learnt {
                     (overhead, (outcome.seconds - seconds).max(0.0))
                 }
                 None => {
-                    let overhead = (outcome.seconds - own - ready_own).max(0.0) / (runs + ready_runs);
+                    let overhead = (outcome.seconds - own - ready_own).max(0.0) / (all_runs + ready_runs);
                     (overhead, ready_own + ready_runs * overhead)
                 }
             };
@@ -188,7 +188,7 @@ impl Learnt {
         let each = self.of_subjects.iter().filter_map(|(subject, id)| {
             let seen = &self.blocks[id];
             let item = seen.items.get(&subject.item_id())?;
-            let runs = mean(item.repetitions.iter().copied()) + warm_ups(item.own_seconds());
+            let runs = runs(mean(item.repetitions.iter().copied()), item.own_seconds());
             let cost = Cost {
                 screening_seconds: seen.ready() + (item.own_seconds() + seen.overhead()) * runs,
                 launch_seconds: self.seconds(subject, repetitions),
@@ -221,17 +221,14 @@ impl Learnt {
         let own = seen.items.get(&known.item_id()).map_or(0.0, SeenItem::own_seconds);
         // The run that is checked has all parts, too.
         let ready = seen.ready() + (parts - 1.0) * own;
-        ready + (parts * own + seen.overhead()) * (count + warm_ups(parts * own))
+        ready + (parts * own + seen.overhead()) * runs(count, parts * own)
     }
 }
 
-/// Repetitions that warm an item up, by the seconds that it takes.
-fn warm_ups(own_seconds: f64) -> f64 {
-    if own_seconds < SLOW_SECONDS {
-        f64::from(WARM_UPS)
-    } else {
-        0.0
-    }
+/// Repetitions that are made so that `counted` count, of an item that takes so many seconds.
+fn runs(counted: f64, own_seconds: f64) -> f64 {
+    let (before, each) = made(own_seconds);
+    before + counted * each
 }
 
 /// Number of parts of a split, and the part: `8 * bcast(n)` has 8 of `bcast(n)`.
@@ -267,8 +264,8 @@ impl Seen {
         let (ready, overhead) = (self.ready(), self.overhead());
         let each = self.items.values().map(SeenItem::own_seconds);
         each.fold((0.0, 0.0), |(prepare, repeat), own| {
-            let once = own + overhead;
-            (prepare + ready + warm_ups(own) * once, repeat + once)
+            let (once, (before, each)) = (own + overhead, made(own));
+            (prepare + ready + before * once, repeat + each * once)
         })
     }
 
