@@ -171,9 +171,9 @@ unsafe fn prepare<F: Function, N: Number, D: Number>(
     // SAFETY: by this function's contract.
     let bytes = bytes.or_else(|| unsafe { bytes_of(F::COLLECTIVE, state, *given) });
     let of_site = OfSite::new(place, Arm::DEFAULT);
-    if let (Some(action), Some(bytes), Some(of_site)) = (place.action(Arm(1)), bytes, of_site) {
+    if let (Some(bytes), Some(_)) = (bytes, of_site) {
         // SAFETY: by this function's contract.
-        unsafe { prepare_default::<F, N, D>(state, given, bytes, (of_site, action.implementation)) };
+        unsafe { prepare_default::<F, N, D>(state, given, bytes, of_site) };
     }
 }
 

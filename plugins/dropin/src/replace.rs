@@ -18,7 +18,7 @@ use crate::communicator::{self, Known, State};
 use crate::describe::{describe, early};
 use crate::device;
 use crate::given::{Given, Number};
-use crate::prepared::{OfSite, Prepared, Way};
+use crate::prepared::{OfSite, Prepared, Row, Way, keeps_op, keeps_type};
 use crate::rules::{Action, Implementation};
 use crate::start;
 use crate::started::{Mode, Started};
@@ -88,7 +88,29 @@ pub(crate) unsafe fn replace<F: Function, N: Number, D: Number>(
         return Outcome::Online;
     }
     // SAFETY: by this function's contract.
-    unsafe { by_rule::<F, N, D>(state, started, given) }.into()
+    unsafe {
+        let code = by_rule::<F, N, D>(state, started, given);
+        // What is carried out keeps its place: calls that are looked up anew cost less than rows that are.
+        if code.is_none() && state.prepared.has_room(F::COLLECTIVE, given) {
+            let stored = given;
+            leave::<F, N, D>(state, &stored);
+        }
+        code.into()
+    }
+}
+
+/// Keeps that calls like this one are the library's, where the profile has no rule for them.
+///
+/// # Safety
+/// As for [`replace`].
+#[cold]
+unsafe fn leave<F: Function, N: Number, D: Number>(state: &State, given: &Given<N, D>) {
+    let keeps = keeps_type(given.send_type) && keeps_type(given.recv_type) && keeps_op(given.op);
+    // SAFETY: by this function's contract.
+    if keeps && unsafe { early(F::COLLECTIVE, state, *given) }.is_none() {
+        // SAFETY: by this function's contract.
+        unsafe { prepare_default::<F, N, D>(state, given, 0, None) };
+    }
 }
 
 /// Runs what the profile's rule names for a call that is not prepared. `None`: none applies.
@@ -126,7 +148,7 @@ pub(crate) unsafe fn again(
     // Held until the implementation has returned, as for any call.
     let tables = state.tables.try_borrow_mut().ok()?;
     // SAFETY: found on this state for this call; `tables` keeps others out.
-    let (code, implementation) = unsafe { Prepared::run(prepared, send, recv) };
+    let (code, implementation) = unsafe { Prepared::run(prepared, send, recv) }?;
     if code == 0 {
         implementation.count(started.thread_multiple);
         return Some(0);
@@ -135,29 +157,25 @@ pub(crate) unsafe fn again(
     unsafe { failed(state, started, implementation, tables, code) }
 }
 
-/// Prepares calls like this one for the library, as long as online selection has settled on that.
+/// Prepares calls like this one for the library: those of a site as long as online selection has settled on that.
 ///
 /// # Safety
-/// The call whose arguments are `given` has returned on this rank, and was one of all ranks; `implementation` is any.
+/// As for [`replace`]; a site's call has returned on this rank.
 #[cold]
 pub(crate) unsafe fn prepare_default<F: Function, N: Number, D: Number>(
     state: &State,
     given: &Given<N, D>,
     bytes: u64,
-    (of_site, implementation): (OfSite, &'static Implementation),
+    of_site: Option<OfSite>,
 ) {
     let Ok(mut tables) = state.tables.try_borrow_mut() else {
         return;
     };
-    // SAFETY: by this function's contract. What is prepared for the default runs nothing.
+    // SAFETY: by this function's contract.
     unsafe {
-        let Some(arguments) = describe(F::COLLECTIVE, state, given, bytes, &mut tables) else {
-            return;
-        };
-        let nothing = std::ptr::null_mut();
-        state
-            .prepared
-            .put(F::COLLECTIVE, &arguments, nothing, implementation, Some(of_site));
+        if let Some(arguments) = describe(F::COLLECTIVE, state, given, bytes, &mut tables) {
+            state.prepared.put(F::COLLECTIVE, &arguments, None, of_site);
+        }
     }
 }
 
@@ -213,8 +231,9 @@ pub(crate) unsafe fn carry_out<F: Function, N: Number, D: Number>(
         implementation.count(started.thread_multiple);
         // A call whose buffers must be checked for GPU memory is not prepared: each call asks anew.
         if !state.asks_device {
+            let row = Some(Row::new(implementation, context));
             // SAFETY: the call has ended, and `tables` keeps others out; parameters are the state's.
-            unsafe { state.prepared.put(collective, &arguments, context, implementation, arm) };
+            unsafe { state.prepared.put(collective, &arguments, row, arm) };
         }
         return Some(0);
     }
