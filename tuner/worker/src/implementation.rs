@@ -238,11 +238,13 @@ impl Recipe {
                 (How::Program(Side { terms: vec![single] }), MAX_PROGRAMS)
             }
         };
-        // As many slices as the whole has parts of this size.
-        let parts = if kind == Kind::Slices && bytes > 0 {
-            (item.bytes / bytes).max(1)
-        } else {
-            1
+        // As many slices as the whole has parts of this size. Calls of the function on its own volume are the parts of a larger whole: on one slice each
+        // would find in its cache what the whole does not.
+        let is_own_volume = term.call.size.as_ref().is_some_and(Quantity::is_n);
+        let parts = match kind {
+            Kind::Slices if is_own_volume => repeat,
+            Kind::Slices if bytes > 0 => (item.bytes / bytes).max(1),
+            _ => 1,
         };
         let slices = usize::try_from(repeat.min(parts))
             .unwrap_or(usize::MAX)

@@ -89,6 +89,19 @@ fn repeated_calls_take_successive_slices() {
 }
 
 #[test]
+fn calls_on_the_items_own_volume_are_the_parts_of_a_larger_whole() {
+    let recipe = of(Collective::Scan, 64, "4 * scan(n)").unwrap();
+    let parts: Vec<_> = recipe.parts.iter().map(|part| (part.repeat, part.slices)).collect();
+    assert_eq!(parts, [(4, 4)]);
+    let slices: Vec<_> = recipe
+        .problems
+        .iter()
+        .map(|problem| (problem.n_bytes, problem.slice))
+        .collect();
+    assert_eq!(slices, [(64, 0), (64, 1), (64, 2), (64, 3)]);
+}
+
+#[test]
 fn what_cannot_be_carried_out_says_why() {
     for (collective, bytes, text, reason) in [
         (
