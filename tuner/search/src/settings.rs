@@ -28,6 +28,24 @@ use crate::space::{LaunchCandidate, Situation};
 use crate::target::Target;
 use crate::trials::{CONFIRMING, Times, Trials};
 
+/// The settings that a search tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// The library's own values of what the site sets.
+    OfSite,
+    /// Those of the description.
+    Described,
+}
+
+impl Tried {
+    fn label(self) -> &'static str {
+        match self {
+            Tried::OfSite => "without the site's",
+            Tried::Described => "settings",
+        }
+    }
+}
+
 /// Warning of settings that nothing was measured for.
 pub const NOT_ALL_TRIED: &str = "the budget ended before every launch setting was tried; raise --budget";
 
@@ -40,7 +58,7 @@ pub fn search(
     parts: LaunchSearch<'_, '_>,
     label: &str,
     base: Setup,
-    targets: &[Target],
+    (targets, tried): (&[Target], Tried),
     banned: &BTreeSet<Assignment>,
 ) -> anyhow::Result<Findings> {
     let mut findings = Findings::default();
@@ -51,7 +69,7 @@ pub fn search(
     let mut search = Search {
         situation: situation(&jobs.site, &base, parts.facts.heard()),
         banned,
-        trials: Trials::new(parts, format!("{label}/settings"), targets, base),
+        trials: Trials::new(parts, format!("{label}/{}", tried.label()), targets, base),
         promising: BTreeMap::new(),
         not_taken: BTreeMap::new(),
     };
@@ -61,7 +79,7 @@ pub fn search(
         row.is_some_and(|row| row.screened_with.is_some())
     };
     let (shared, others): (Vec<LaunchCandidate>, Vec<LaunchCandidate>) =
-        search.candidates().into_iter().partition(is_shared);
+        search.candidates(tried).into_iter().partition(is_shared);
     let shared = shared_launches::groups(library, shared);
     let groups = search.packed(others);
     let launches = shared.len() + groups.len();

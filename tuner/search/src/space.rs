@@ -16,7 +16,7 @@ pub use self::by_connection::number;
 pub use self::knobs::{Knob, at_point, family, knob_value, knobs, knobs_on, point};
 pub use self::launch::{LaunchCandidate, launch_candidates, overlap_candidates, own_launch_candidates};
 pub use self::selections::{every, handed_on, of_plugins, selections};
-pub use self::situation::{Situation, in_situation, with_value};
+pub use self::situation::{Situation, in_situation, of_site, with_value};
 use crate::ordered::Scale;
 
 fn scale(scale: ConfigScale) -> Scale {

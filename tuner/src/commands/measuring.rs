@@ -252,6 +252,7 @@ fn say_what_is_measured(context: &Context<'_>) {
 /// transports: the next one will say why.
 fn hear_of_transports(context: &Context<'_>) {
     let site = &context.site;
+    site.learn_own_values(own_values(site));
     match carriers::ask(site.options, &site.library, &context.jobs.programs) {
         Ok(mut heard) => {
             if !heard.transports.is_empty() {
@@ -266,6 +267,14 @@ fn hear_of_transports(context: &Context<'_>) {
             "no job said what carries its messages, so the usual transports are assumed: {error:#}"
         )),
     }
+}
+
+/// Values that the library has without what the site sets; none where its own program does not say them, and only described defaults are known then.
+fn own_values(site: &Site<'_>) -> BTreeMap<String, String> {
+    let form = &site.library.launcher.variable;
+    let ask = |tool| library_info::ask::own_values(tool, &site.options.mpirun, form, &site.options.site_parameters);
+    let known = site.library.info.map(ask);
+    known.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Parameters that the library's own program prints. It is asked only if the description has some that not every build has; without an answer

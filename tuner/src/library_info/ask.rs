@@ -1,5 +1,6 @@
 //! Runs the library's program that prints its parameters.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,6 +58,39 @@ pub fn name(tool: InfoTool) -> &'static str {
     program(tool).name
 }
 
+/// Values that parameters have without the variables of this environment that set them, by the name of the parameter. `form` is how the launcher
+/// names the variable of a parameter (`OMPI_MCA_{name}`), and empty where it is the parameter's own name; `given` are parameters that were given otherwise.
+/// Nothing where no variable sets one. An error as for [`ask`].
+pub fn own_values(
+    tool: InfoTool,
+    launcher: &Path,
+    form: &str,
+    given: &[(String, String)],
+) -> Result<BTreeMap<String, String>, InfoError> {
+    let row = program(tool);
+    let prefix = form.strip_suffix("{name}").unwrap_or_default();
+    let is_its = |name: &String| {
+        name.strip_prefix(prefix)
+            .is_some_and(|own| (row.prints)(own, form.is_empty()))
+    };
+    let variables: Vec<String> = std::env::vars().map(|(name, _)| name).filter(is_its).collect();
+    let parameters = variables.iter().filter_map(|name| name.strip_prefix(prefix));
+    let set: BTreeSet<&str> = parameters.chain(given.iter().map(|(name, _)| name.as_str())).collect();
+    if set.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let program = beside(launcher, row.name).ok_or_else(|| InfoError::Missing {
+        program: row.name,
+        launcher: launcher.to_path_buf(),
+    })?;
+    let info = answer(row, &program, &variables)?;
+    let value = |name: &&str| {
+        let reported = info.parameters.get(*name)?;
+        Some(((*name).to_owned(), reported.value_by(form.is_empty())?))
+    };
+    Ok(set.iter().filter_map(value).collect())
+}
+
 /// Asks the program beside the launcher of a library of this version. An error if it is missing, of another version, or
 /// does not answer.
 pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo, InfoError> {
@@ -65,7 +99,7 @@ pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo
         program: row.name,
         launcher: launcher.to_path_buf(),
     })?;
-    let info = answer(row, &program)?;
+    let info = answer(row, &program, &[])?;
     if let Some(says) = info.version.as_ref().filter(|says| *says != version) {
         return Err(InfoError::Other {
             program,
@@ -91,7 +125,7 @@ pub fn ask_transport(tool: TransportInfo) -> Result<LibraryInfo, InfoError> {
     let program = places
         .find(|place| place.is_file())
         .ok_or(InfoError::NotInPath(row.name))?;
-    let mut info = answer(row, &program)?;
+    let mut info = answer(row, &program, &[])?;
     for (name, reported) in &mut info.parameters {
         if std::env::var_os(name).is_some() {
             reported.default = None;
@@ -100,9 +134,14 @@ pub fn ask_transport(tool: TransportInfo) -> Result<LibraryInfo, InfoError> {
     Ok(info)
 }
 
-/// The parameters that a program prints.
-fn answer(row: &Program, program: &Path) -> Result<LibraryInfo, InfoError> {
-    let mut argv = vec![program.display().to_string()];
+/// The parameters that a program prints in this environment without some of its variables.
+fn answer(row: &Program, program: &Path, without: &[String]) -> Result<LibraryInfo, InfoError> {
+    let mut argv = Vec::new();
+    if !without.is_empty() {
+        argv.push("env".to_owned());
+        argv.extend(without.iter().map(|name| format!("--unset={name}")));
+    }
+    argv.push(program.display().to_string());
     argv.extend(row.arguments.iter().map(|word| (*word).to_owned()));
     let spec = CommandSpec {
         argv,

@@ -35,6 +35,7 @@ fn parse(text: &str) -> LibraryInfo {
             about.push(' ');
         }
         let reported = Reported {
+            value: None,
             default: default(&about),
             kind: kind.to_owned(),
             legal: legal(kind),

@@ -35,6 +35,8 @@ pub struct LibraryInfo {
 pub struct Reported {
     /// Default; `None` if the program does not say it, or if a site's file or this user's environment has changed it.
     pub default: Option<String>,
+    /// Its value where the program ran; `None` if the program does not say it.
+    pub value: Option<String>,
     /// Its type, in the program's word.
     pub kind: String,
     /// Legal values.
@@ -70,6 +72,23 @@ impl Reported {
                 .parse()
                 .is_ok_and(|number: u64| (*first..=*last).contains(&number)),
         }
+    }
+}
+
+impl Reported {
+    /// Its value by its name, or by its number: some libraries take the one, and some tell the other when they are asked.
+    #[must_use]
+    pub fn value_by(&self, is_by_name: bool) -> Option<String> {
+        let value = self.value.as_ref()?;
+        let Legal::Named(all) = &self.legal else {
+            return Some(value.clone());
+        };
+        let named = all.iter().find(|(number, name)| number == value || name == value);
+        Some(match named {
+            Some((_, name)) if is_by_name => name.clone(),
+            Some((number, _)) => number.clone(),
+            None => value.clone(),
+        })
     }
 }
 

@@ -26,8 +26,9 @@ fn parse(text: &str) -> LibraryInfo {
     let mut info = LibraryInfo::default();
     let mut current: Option<&mut Reported> = None;
     for line in text.lines().take_while(|line| !line.ends_with(END)) {
-        if let Some((name, kind)) = variable(line) {
+        if let Some((name, value, kind)) = variable(line) {
             let reported = info.parameters.entry(name.to_owned()).or_default();
+            reported.value = Some(value.to_owned());
             kind.clone_into(&mut reported.kind);
             // Numbers have names, too, as far as it is said.
             reported.legal = Legal::Text;
@@ -47,13 +48,14 @@ fn parse(text: &str) -> LibraryInfo {
     info
 }
 
-/// Name and type of a control variable.
-fn variable(line: &str) -> Option<(&str, &str)> {
+/// Name, value and type of a control variable.
+fn variable(line: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = line.strip_prefix('\t')?.split_once('=')?;
-    let kind = rest.split('\t').nth(3)?;
+    let mut fields = rest.split('\t');
+    let (value, kind) = (fields.next()?, fields.nth(2)?);
     let name = name.trim_end();
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    (!name.is_empty() && is_name(name)).then_some((name, kind))
+    (!name.is_empty() && is_name(name)).then_some((name, value, kind))
 }
 
 /// The name of a value.

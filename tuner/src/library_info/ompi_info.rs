@@ -29,7 +29,10 @@ fn parse(text: &str) -> LibraryInfo {
         };
         let reported = info.parameters.entry(name.to_owned()).or_default();
         match key {
-            "value" => reported.default = Some(rest.to_owned()),
+            "value" => {
+                reported.default = Some(rest.to_owned());
+                reported.value = Some(rest.to_owned());
+            }
             "source" if rest != "default" => {
                 changed.insert(name);
             }

@@ -28,6 +28,7 @@ fn parse(text: &str) -> LibraryInfo {
             syntax = rest.trim();
         } else if let Some((name, value)) = line.split_once('=').filter(|(name, _)| name.starts_with("UCX_")) {
             let reported = Reported {
+                value: None,
                 default: Some(value.to_owned()),
                 kind: syntax.to_owned(),
                 legal: legal(syntax),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
 use kilter_model::change::{Change, id};
+use kilter_model::deployment::Assignment;
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::{Goal, Options, TuneOptions};
@@ -13,9 +14,10 @@ use kilter_search::choose::Choice;
 use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::decision::{Deciding, Known};
 use kilter_search::findings::Findings;
+use kilter_search::settings::{self, Tried};
+use kilter_search::startup_algorithms;
 use kilter_search::target::Target;
 use kilter_search::verification::Verification;
-use kilter_search::{settings, startup_algorithms};
 
 /// Searches changes for `targets` from `launch`, the deployment so far, and enters the changes to deploy into the ledger. Ways of single calls come
 /// first, since each acts on its call alone; settings of whole launches have to beat them.
@@ -24,11 +26,14 @@ pub(super) fn search(
     context: &Context<'_>,
     options: &TuneOptions,
     round: usize,
-    launch: Setup,
+    mut launch: Setup,
     (now, targets): (&Verification, &[Target]),
     (known, contests): (&mut Known, &mut Vec<Contest>),
 ) -> anyhow::Result<()> {
     let label = format!("search/{round}");
+    if round == 1 && options.parameters {
+        launch = without_the_sites(ledger, context, &label, launch, targets)?;
+    }
     let in_force = ledger.in_force();
     let verified = ledger.verified().clone();
     let kinds = |kind: FixKind| is_asked_for(options, kind);
@@ -104,6 +109,41 @@ pub(super) fn search(
         (&decided, contests),
     );
     Ok(())
+}
+
+/// Tries the library's own values in place of what the site sets, and deploys those under which calls are faster: ways are compared with what the library
+/// does by itself. Returns the launch with them.
+fn without_the_sites(
+    ledger: &mut Ledger,
+    context: &Context<'_>,
+    label: &str,
+    launch: Setup,
+    targets: &[Target],
+) -> anyhow::Result<Setup> {
+    let mut all = targets.to_vec();
+    for subject in context.plan.library_subjects() {
+        let cell = subject.collective().map(|collective| (collective, subject.bytes));
+        if let Some((collective, bytes)) = cell.filter(|cell| all.iter().all(|one| one.cell() != Some(*cell))) {
+            all.push(Target::unbounded(collective, bytes));
+        }
+    }
+    let parts = context.launch_search();
+    let set = context.site.set_by_site();
+    let barred = ledger.barred_settings();
+    let found = settings::search(parts, label, launch.clone(), (&all, Tried::OfSite), &barred)?;
+    confirm(ledger, &found.proposals);
+    let superfluous = ledger.deploy_confirmed();
+    let is_left = |one: &&Assignment| !superfluous.iter().any(|other| other.change.settings.contains(one));
+    let settings = found.settings();
+    let settings: Vec<Assignment> = settings.iter().filter(is_left).cloned().collect();
+    for Assignment { name, value, .. } in &settings {
+        let theirs = set.iter().rev().find(|(other, _)| other == name);
+        context.progress.warn(&format!(
+            "the site sets `{name}={}`, and calls are faster with the library's own `{value}`, which the files set; take it out of the site's settings",
+            theirs.map_or("", |(_, value)| value)
+        ));
+    }
+    Ok(launch.with(&settings))
 }
 
 /// Reason of a target that is no call of one collective.
@@ -182,7 +222,7 @@ fn launch_wide(
     };
     let found = budget.with_loan(nothing_is_found, || {
         budget.with_share(share, || {
-            settings::search(parts, label, launch.clone(), for_settings, &barred)
+            settings::search(parts, label, launch.clone(), (for_settings, Tried::Described), &barred)
         })
     })?;
     confirm(ledger, &found.proposals);

@@ -28,6 +28,8 @@ struct Said {
     environment: BTreeMap<String, String>,
     /// The library's words on its device and transports where nothing was set, once ranks were asked.
     device: Option<BTreeMap<String, String>>,
+    /// The library's own values of what the site sets, as its own program prints them.
+    own_values: BTreeMap<String, String>,
     /// The library's words on itself.
     library: String,
     /// Hosts of the ranks in their order.
@@ -78,12 +80,25 @@ impl<'a> Site<'a> {
     pub fn set_by_site(&self) -> Vec<(String, String)> {
         let mut set: Vec<(String, String)> = self.said.borrow().environment.clone().into_iter().collect();
         let rows = self.library.parameters.iter().filter(|row| !row.environment);
-        for row in rows {
-            set.extend(self.in_environment(&row.name).map(|value| (row.name.clone(), value)));
+        let described = rows.map(|row| row.name.clone());
+        let names: BTreeSet<String> = described.chain(self.own_values().into_keys()).collect();
+        for name in names {
+            set.extend(self.in_environment(&name).map(|value| (name, value)));
         }
         set.extend(self.options.site_parameters.iter().cloned());
         set.extend(self.options.site_environment.iter().cloned());
         set
+    }
+
+    /// Takes over the library's own values of parameters that the site sets.
+    pub fn learn_own_values(&self, values: BTreeMap<String, String>) {
+        self.said.borrow_mut().own_values = values;
+    }
+
+    /// The library's own values of parameters that the site sets, which need not be described; empty where its own program did not say them.
+    #[must_use]
+    pub fn own_values(&self) -> BTreeMap<String, String> {
+        self.said.borrow().own_values.clone()
     }
 
     /// Hosts of the ranks in their order, as the last job had them.

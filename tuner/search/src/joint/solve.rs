@@ -1,13 +1,15 @@
 //! The decision: the fastest ways, or the fewest that break no guideline.
 
+use kilter_model::deployment::Selection;
+
 use super::uniform::{is_uniform, uniform};
 use super::{Assignment, Problem};
 
 /// For each call the simplest of its fastest ways, with as few rules as that allows: neighbouring sizes of a collective get the same way
 /// where each of them is as good as the best.
 ///
-/// A way is deployed where launches show that it is faster than the default, and at the sizes beside where it is no slower: what is preloaded costs the
-/// library's own calls some time as well.
+/// A way is deployed where launches show that it is faster than the default, or where it is no slower between two sizes that have it. What is preloaded
+/// costs the library's own calls some time as well, so that it is deployed at any size beside where it is no slower.
 /// Calls with one way for all sizes ([`mod@super::uniform`]) get the one that gains most and slows none.
 #[must_use]
 pub fn fastest(problem: &Problem, floor: f64) -> Assignment {
@@ -107,17 +109,19 @@ fn collectives(problem: &Problem) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// The costs of a choice, those that count more first: rules, how simple they are; then time.
+/// The costs of a choice beside time, those that count more first: rules, calls that a setting of the library's is deployed for without a gain, how simple the
+/// rules are; then time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
     rules: usize,
+    idle: usize,
     simplicity: usize,
     log_seconds: f64,
 }
 
 impl Cost {
     fn is_less(&self, other: &Cost) -> bool {
-        let counts = |cost: &Cost| (cost.rules, cost.simplicity);
+        let counts = |cost: &Cost| (cost.rules, cost.idle, cost.simplicity);
         let order = counts(self).cmp(&counts(other));
         order.then(self.log_seconds.total_cmp(&other.log_seconds)).is_lt()
     }
@@ -160,6 +164,7 @@ fn alike(problem: &Problem, run: std::ops::Range<usize>) -> Vec<usize> {
                 let so_far = before.map(|(_, cost, _)| *cost);
                 let mut cost = so_far.unwrap_or(Cost {
                     rules: 0,
+                    idle: 0,
                     simplicity: 0,
                     log_seconds: 0.0,
                 });
@@ -167,6 +172,7 @@ fn alike(problem: &Problem, run: std::ops::Range<usize>) -> Vec<usize> {
                     cost.rules += 1;
                     cost.simplicity += one.simplicity();
                 }
+                cost.idle += usize::from(matches!(one.selection, Some(Selection::Settings(_))) && !one.gains);
                 cost.log_seconds += one.seconds.max(f64::MIN_POSITIVE).ln();
                 let mut ways = before.map(|(_, _, ways)| ways.clone()).unwrap_or_default();
                 ways.push(way);

@@ -141,8 +141,16 @@ fn a_size_beside_one_that_gains_has_its_rule_where_it_is_no_slower() {
         ["default", "default"],
         "a gain is a reason for a rule"
     );
-    let problem = problem(calls, Vec::new());
+    let mut problem = problem(calls, Vec::new());
     assert_eq!(ids(&problem, &fastest(&problem, FLOOR)), ["default", "a", "a"]);
+    for call in &mut problem.calls {
+        call.ways[1].selection = Some(Selection::Settings(vec![("x".to_owned(), "1".to_owned())]));
+    }
+    assert_eq!(
+        ids(&problem, &fastest(&problem, FLOOR)),
+        ["default", "default", "x=1"],
+        "a setting costs other calls nothing"
+    );
 }
 
 #[test]

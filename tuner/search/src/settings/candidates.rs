@@ -4,19 +4,24 @@ use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
 
-use super::Search;
+use super::{Search, Tried};
 use crate::context::Site;
 use crate::space::{self, LaunchCandidate, Situation};
 
 impl Search<'_, '_> {
     /// The candidates.
-    pub(super) fn candidates(&self) -> Vec<LaunchCandidate> {
+    pub(super) fn candidates(&self, tried: Tried) -> Vec<LaunchCandidate> {
         let parts = &self.trials.parts;
         let (jobs, site) = (parts.jobs, &parts.jobs.site);
-        let candidates = space::launch_candidates(&site.library, &parts.facts.transports(), self.trials.targets);
-        say_what_cannot_be_put_back(site, &jobs.progress, &candidates, &self.situation);
-        let mut candidates = space::in_situation(&site.library, candidates, &self.situation);
         let (set, limits) = (site.set_by_site(), &site.options.limits);
+        let mut candidates = match tried {
+            Tried::OfSite => space::of_site(&site.library, &site.own_values(), &set, &self.situation),
+            Tried::Described => {
+                let all = space::launch_candidates(&site.library, &parts.facts.transports(), self.trials.targets);
+                say_what_cannot_be_put_back(site, &jobs.progress, &all, &self.situation);
+                space::in_situation(&site.library, all, &self.situation)
+            }
+        };
         candidates.retain(|candidate| {
             !site.library.leaves_to_site(&candidate.parameter, &set)
                 && !limits.leaves_parameter(&site.library, &candidate.parameter)

@@ -1,6 +1,6 @@
 //! Candidates for whole launches that fit the placement of the ranks and the settings in force.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use kilter_model::config::library::{Library, Value};
 use kilter_model::deployment::Assignment;
@@ -28,8 +28,38 @@ impl Situation {
     }
 }
 
-/// The launch settings that can act on this placement. A value in force is not tried again; where another one stands, the library's default is
-/// tried. A candidate that would break a constraint gets the setting that mends it, or is left out.
+/// Settings that take back what the site sets: the library's own values, as `own` or the description has them.
+#[must_use]
+pub fn of_site(
+    library: &Library,
+    own: &BTreeMap<String, String>,
+    set: &[(String, String)],
+    situation: &Situation,
+) -> Vec<LaunchCandidate> {
+    let names: BTreeMap<&String, &String> = set.iter().map(|(name, value)| (name, value)).collect();
+    let candidate = |(name, value): (&String, &String)| {
+        let row = library.parameters.iter().find(|row| row.name == *name);
+        let described = row.map(|row| &row.default).filter(|default| !default.is_empty());
+        let own = own.get(name).or(described)?;
+        let assignment = Assignment {
+            name: name.clone(),
+            value: own.clone(),
+            environment: row.map_or(library.launcher.variable.is_empty(), |row| row.environment),
+        };
+        let candidate = LaunchCandidate {
+            parameter: name.clone(),
+            assignments: vec![assignment],
+            ordered: None,
+            kind: None,
+            confirm_always: false,
+        };
+        mended(library, candidate, situation).filter(|_| !library.same_value(name, own, value))
+    };
+    names.into_iter().filter_map(candidate).collect()
+}
+
+/// The launch settings that can act on this placement. A value in force is not tried again. A candidate that would break a constraint gets the
+/// setting that mends it, or is left out.
 #[must_use]
 pub fn in_situation(
     library: &Library,
@@ -37,7 +67,6 @@ pub fn in_situation(
     situation: &Situation,
 ) -> Vec<LaunchCandidate> {
     let mut fitting: Vec<LaunchCandidate> = Vec::new();
-    let mut defaults: BTreeSet<&str> = BTreeSet::new();
     for mut candidate in candidates {
         let row = library.parameters.iter().find(|row| row.name == candidate.parameter);
         let Some(row) = row.filter(|row| Library::acts_where(row.placement, &situation.hosts)) else {
@@ -49,13 +78,6 @@ pub fn in_situation(
             continue;
         }
         let stands = situation.value_of(&row.name);
-        if let Some(value) = stands
-            && defaults.insert(&row.name)
-            && !row.default.is_empty()
-            && !library.same_value(&row.name, &row.default, value)
-        {
-            fitting.push(launch_candidate(row, &Value::Word(row.default.clone())));
-        }
         if let (Some(own), Some(value)) = (candidate.assignments.first_mut(), stands) {
             own.value = row.beside(value, &own.value);
         }

@@ -1,6 +1,6 @@
 //! The space of libraries as they are described.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use kilter_algorithms::{Collective, Nodes, registry};
@@ -421,44 +421,46 @@ fn tried(
         .collect()
 }
 
-/// `try` holds no default, since that is always measured; where a site has set something else, it is not.
+/// `try` holds no default, since that is always measured; what the site has set is not, and is taken back by the library's own value.
 #[test]
-fn the_default_is_tried_where_something_else_is_in_force() {
+fn what_the_site_sets_is_taken_back_and_what_is_in_force_is_not_tried() {
     let openmpi = openmpi();
     let tried_of =
         |situation: &Situation| tried(&openmpi, "vader", "btl_vader_eager_limit", Collective::Bcast, situation);
+    let taken_back = |set: &[(&str, &str)], own: &[(&str, &str)]| -> Vec<String> {
+        let situation = in_force(set);
+        let own = own
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let all = of_site(&openmpi, &own.collect(), &situation.in_force, &situation);
+        all.iter()
+            .map(|one| kilter_model::change::id(&one.assignments))
+            .collect()
+    };
     let usual = tried_of(&Situation::default());
     assert!(!usual.contains(&"btl_vader_eager_limit=4096".to_owned()), "{usual:?}");
     let changed = tried_of(&in_force(&[("btl_vader_eager_limit", "8192")]));
-    assert_eq!(changed[0], "btl_vader_eager_limit=4096");
-    assert!(
-        !changed.contains(&"btl_vader_eager_limit=8192".to_owned()),
-        "{changed:?}"
-    );
-    assert_eq!(changed.len(), usual.len());
-    // A setting deployed since wins over the site, and the default by another name is the default.
+    assert_eq!(changed.len() + 1, usual.len(), "{changed:?}");
     assert_eq!(
-        tried_of(&in_force(&[
-            ("btl_vader_eager_limit", "8192"),
-            ("btl_vader_eager_limit", "4096")
-        ])),
-        usual
+        taken_back(&[("btl_vader_eager_limit", "8192")], &[]),
+        ["btl_vader_eager_limit=4096"],
+        "as it is described"
+    );
+    assert_eq!(taken_back(&[("btl_vader_eager_limit", "4096")], &[]), [""; 0]);
+    let set = [
+        ("btl", "tcp,self"),
+        ("coll_tuned_bcast_algorithm", "3"),
+        ("unknown", "1"),
+    ];
+    assert_eq!(
+        taken_back(&set, &[("btl", "^openib"), ("coll_tuned_bcast_algorithm", "0")]),
+        ["btl=^openib", "coll_tuned_bcast_algorithm=0"],
+        "as the library's own program says"
     );
     let copies = "btl_vader_single_copy_mechanism";
-    let none = tried(
-        &openmpi,
-        "vader",
-        copies,
-        Collective::Bcast,
-        &in_force(&[(copies, "3")]),
-    );
-    assert_eq!(
-        none,
-        [
-            "btl_vader_single_copy_mechanism=cma",
-            "btl_vader_single_copy_mechanism=emulated"
-        ]
-    );
+    let none = in_force(&[(copies, "3")]);
+    let emulated = "btl_vader_single_copy_mechanism=emulated";
+    assert_eq!(tried(&openmpi, "vader", copies, Collective::Bcast, &none), [emulated]);
     // Nothing stands for what a library takes by itself.
     let mvapich2 = find_for("Version: mvapich2-2.3.7").unwrap();
     let eager = "MV2_SMP_EAGERSIZE";
@@ -469,9 +471,10 @@ fn the_default_is_tried_where_something_else_is_in_force() {
             .all(|one| !one.starts_with("MV2_SMP_EAGERSIZE= ") && one != "MV2_SMP_EAGERSIZE="),
         "{small:?}"
     );
-    let shared = "MV2_USE_SHMEM_BCAST";
-    let back = tried(&mvapich2, "shm", shared, Collective::Bcast, &in_force(&[(shared, "0")]));
-    assert_eq!(back, ["MV2_USE_SHMEM_BCAST=1"]);
+    let situation = in_force(&[("MV2_USE_SHMEM_BCAST", "0"), (eager, "64")]);
+    let back = of_site(&mvapich2, &BTreeMap::new(), &situation.in_force, &situation);
+    let back = back.iter().map(|one| kilter_model::change::id(&one.assignments));
+    assert_eq!(back.collect::<Vec<_>>(), ["MV2_USE_SHMEM_BCAST=1"]);
 }
 
 /// MVAPICH2 ends a job whose eager size is not below half of its queues.
