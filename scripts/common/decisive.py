@@ -1,11 +1,13 @@
 """Tables of scripts/benchmark-decisive: counts of what report.json says, nothing judged anew.
 
-decisive.py row NAME SECONDS OUT         a line of the demo: NAME, violated, fixed, undecided, screened, measuring, all
+decisive.py row NAME SECONDS OUT         a line of the demo: NAME, cells, violated before and after, undecided after, calls, faster, slower, mean gain, seconds
+decisive.py site NAME SECONDS CLEAN OUT  a line of the site: NAME, seconds, what is deployed over what the clean site's run deployed, if the setting is named
 decisive.py cells SECONDS OUT FUNCTION...  decided share, and the violations of each function with their fixes
 decisive.py survey SECONDS OUT KEPT      the same against a kept survey: report.json, or what `kilter report` printed of it
 """
 
 import json
+import math
 import os
 import re
 import sys
@@ -29,16 +31,39 @@ def fixed(cells):
     return [cell for cell in before(cells, "violated") if (cell["after"] or {}).get("verdict") == "holds"]
 
 
+def after(cells, *words):
+    """Of what is deployed; of the untouched library where nothing is."""
+    return [cell for cell in cells if (cell["after"] or cell["before"])["verdict"] in words]
+
+
 def row(name, seconds, out):
     found = report(out)
     cells = found["cells"]
-    counts = [len(before(cells, "violated")), len(fixed(cells)), len(before(cells, "undecided")), len(before(cells, "screened"))]
-    measuring = found["provenance"]["measuring_seconds"]
-    print(f"{name:<14} {len(cells):>5}", *(f"{count:>9}" for count in counts), f"{measuring:>10.1f} {float(seconds):>8.1f}")
+    counts = [len(before(cells, "violated")), len(after(cells, "violated")), len(after(cells, "undecided", "unstable"))]
+    gain = found.get("gain") or {"calls": 0, "faster": 0, "slower": 0, "geometric_mean": 1.0}
+    counts += [gain["calls"], gain["faster"], gain["slower"]]
+    print(f"{name:<14} {len(cells):>5}", *(f"{count:>9}" for count in counts), f"{gain['geometric_mean']:>8.2f} {float(seconds):>8.1f}")
     # The sentences that say what the machine did meanwhile.
     for warning in found["warnings"]:
         if re.search(r"other programs|load|busy|voided|void repetitions|slow mode", warning):
             print(f"    {warning}")
+
+
+def site(name, seconds, clean, out):
+    def times(found):
+        return {(gain["function"], gain["bytes"]): gain["deployed_seconds"] for gain in found.get("gains", [])}
+
+    found = report(out)
+    own, usual = times(found), times(report(clean))
+    ratios = {call: own[call] / usual[call] for call in own if call in usual}
+    named = [warning for warning in found["warnings"] if "the site sets" in warning]
+    if not ratios:
+        print(f"{name:<16} {float(seconds):>9.1f} nothing deployed on one of both")
+        return
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    worst = max(ratios, key=ratios.get)
+    words = ", ".join(re.search(r"`(.*?)`", warning)[1] for warning in named) or "-"
+    print(f"{name:<16} {float(seconds):>9.1f} {mean:>9.2f} {ratios[worst]:>9.2f}  {words} (worst: {worst[0]} of {worst[1]} B)")
 
 
 def share(part, whole):
@@ -107,4 +132,4 @@ def survey(seconds, out, kept):
 
 
 if __name__ == "__main__":
-    {"row": row, "cells": cells, "survey": survey}[sys.argv[1]](*sys.argv[2:])
+    {"row": row, "site": site, "cells": cells, "survey": survey}[sys.argv[1]](*sys.argv[2:])

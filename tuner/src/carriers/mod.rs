@@ -57,6 +57,16 @@ pub fn shared(library: &Library) -> anyhow::Result<BTreeMap<String, Transport>> 
 /// Starts a job that talks, and returns the transports in use with their versions, and the devices of its hosts. There are no transports if the
 /// library has no words for them, or none were understood. An error is a job that does not start.
 pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow::Result<Heard> {
+    ask_under(options, library, programs, &BTreeMap::new())
+}
+
+/// The same under parameters that win over the site's.
+pub fn ask_under(
+    options: &Options,
+    library: &Library,
+    programs: &Programs,
+    instead: &BTreeMap<String, String>,
+) -> anyhow::Result<Heard> {
     let Some(own) = &library.transports.speech else {
         return Ok(Heard::default());
     };
@@ -65,6 +75,8 @@ pub fn ask(options: &Options, library: &Library, programs: &Programs) -> anyhow:
         .chain(shared.values().map(|one| &one.speech))
         .collect();
     let mut parameters = options.site_parameters.clone();
+    parameters.retain(|(name, _)| !instead.contains_key(name));
+    parameters.extend(instead.iter().map(|(name, value)| (name.clone(), value.clone())));
     let mut environment = options.site_environment.clone();
     for speech in speeches {
         let owned = |(name, value): (&String, &String)| (name.clone(), value.clone());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
+use kilter_bench::programs::Programs;
 use kilter_bench::store::{Run, Store, TakenOver};
 use kilter_model::config::guideline;
 use kilter_model::config::mix::Mix;
@@ -13,6 +14,7 @@ use kilter_model::report::Report;
 use kilter_protocol::plan::Synchronisation;
 use kilter_report::{csv, html, json, junit, markdown, terminal};
 use kilter_search::context::{Context, Jobs, Measured, Site};
+use kilter_search::heard::Heard;
 use kilter_search::plugins;
 
 use super::{Status, dry_run, guard, print, resume_key};
@@ -252,9 +254,10 @@ fn say_what_is_measured(context: &Context<'_>) {
 /// transports: the next one will say why.
 fn hear_of_transports(context: &Context<'_>) {
     let site = &context.site;
-    site.learn_own_values(own_values(site));
-    match carriers::ask(site.options, &site.library, &context.jobs.programs) {
+    let programs = &context.jobs.programs;
+    match carriers::ask(site.options, &site.library, programs) {
         Ok(mut heard) => {
+            site.learn_own_values(own_values(site, programs, &heard));
             if !heard.transports.is_empty() {
                 let words = carriers::in_words(&heard.transports);
                 let note = format!("the running job says that messages go by {words}");
@@ -270,11 +273,21 @@ fn hear_of_transports(context: &Context<'_>) {
 }
 
 /// Values that the library has without what the site sets; none where its own program does not say them, and only described defaults are known then.
-fn own_values(site: &Site<'_>) -> BTreeMap<String, String> {
-    let form = &site.library.launcher.variable;
-    let ask = |tool| library_info::ask::own_values(tool, &site.options.mpirun, form, &site.options.site_parameters);
-    let known = site.library.info.map(ask);
-    known.and_then(Result::ok).unwrap_or_default()
+/// What leaves the messages where they are takes nothing back: under what chooses carriers a short job is asked.
+fn own_values(site: &Site<'_>, programs: &Programs, heard: &Heard) -> BTreeMap<String, String> {
+    let (options, library) = (site.options, &site.library);
+    let ask = |tool| library_info::ask::own_values(tool, &options.mpirun, library, &options.site_parameters);
+    let mut own = library.info.map(ask).and_then(Result::ok).unwrap_or_default();
+    let chooses = |name: &String| library.transports.variables.contains(name);
+    let of_carriers: BTreeMap<String, String> = own.clone().into_iter().filter(|(name, _)| chooses(name)).collect();
+    let is_as_before = || {
+        let under = carriers::ask_under(options, library, programs, &of_carriers);
+        under.is_ok_and(|under| under.transports == heard.transports)
+    };
+    if !of_carriers.is_empty() && is_as_before() {
+        own.retain(|name, _| !chooses(name));
+    }
+    own
 }
 
 /// Parameters that the library's own program prints. It is asked only if the description has some that not every build has; without an answer

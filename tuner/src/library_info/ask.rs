@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::capture::{CaptureError, capture_at_most};
-use kilter_model::config::library::InfoTool;
+use kilter_model::config::library::{InfoTool, Library};
 use kilter_model::config::transport::TransportInfo;
 
 use super::{LibraryInfo, Program, program, program_of_transport};
@@ -58,24 +58,27 @@ pub fn name(tool: InfoTool) -> &'static str {
     program(tool).name
 }
 
-/// Values that parameters have without the variables of this environment that set them, by the name of the parameter. `form` is how the launcher
-/// names the variable of a parameter (`OMPI_MCA_{name}`), and empty where it is the parameter's own name; `given` are parameters that were given otherwise.
-/// Nothing where no variable sets one. An error as for [`ask`].
+/// Values that parameters have without the variables of this environment that set them, by the name of the parameter; `given` are parameters that
+/// were given otherwise. Only those that may act on times. Nothing where none is set. An error as for [`ask`].
 pub fn own_values(
     tool: InfoTool,
     launcher: &Path,
-    form: &str,
+    library: &Library,
     given: &[(String, String)],
 ) -> Result<BTreeMap<String, String>, InfoError> {
-    let row = program(tool);
+    let (row, form) = (program(tool), &library.launcher.variable);
     let prefix = form.strip_suffix("{name}").unwrap_or_default();
     let is_its = |name: &String| {
-        name.strip_prefix(prefix)
-            .is_some_and(|own| (row.prints)(own, form.is_empty()))
+        let own = name.strip_prefix(prefix);
+        own.is_some_and(|own| (row.prints)(own, form.is_empty()) && library.may_act(own))
     };
     let variables: Vec<String> = std::env::vars().map(|(name, _)| name).filter(is_its).collect();
+    let given = given
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|name| library.may_act(name));
     let parameters = variables.iter().filter_map(|name| name.strip_prefix(prefix));
-    let set: BTreeSet<&str> = parameters.chain(given.iter().map(|(name, _)| name.as_str())).collect();
+    let set: BTreeSet<&str> = parameters.chain(given).collect();
     if set.is_empty() {
         return Ok(BTreeMap::new());
     }

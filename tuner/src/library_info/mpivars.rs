@@ -28,7 +28,9 @@ fn parse(text: &str) -> LibraryInfo {
     for line in text.lines().take_while(|line| !line.ends_with(END)) {
         if let Some((name, value, kind)) = variable(line) {
             let reported = info.parameters.entry(name.to_owned()).or_default();
-            reported.value = Some(value.to_owned());
+            // An algorithm is told by its number, and set by its name; of most the program says no other name than this one, without a line break before it.
+            let is_auto = value == "0" && line.contains("auto - Internal algorithm selection");
+            reported.value = Some(if is_auto { "auto" } else { value }.to_owned());
             kind.clone_into(&mut reported.kind);
             // Numbers have names, too, as far as it is said.
             reported.legal = Legal::Text;

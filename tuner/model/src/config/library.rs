@@ -204,6 +204,21 @@ impl Library {
         self.parameters.iter().any(is_left) && set.iter().any(|(name, _)| name == parameter)
     }
 
+    /// True if a parameter may act on the times of calls: it is described, tells what carries messages, or belongs to the component of the algorithms.
+    /// Others are the site's business alone: its launcher, its networks, its file systems.
+    #[must_use]
+    pub fn may_act(&self, parameter: &str) -> bool {
+        let lower = parameter.to_ascii_lowercase();
+        let is_of_component = |row: &Algorithms| {
+            let own = row.parameter.to_ascii_lowercase();
+            own.split_once(row.collective.name())
+                .is_some_and(|(component, _)| !component.is_empty() && lower.starts_with(component))
+        };
+        self.parameters.iter().any(|row| row.name == parameter)
+            || self.transports.variables.iter().any(|name| name == parameter)
+            || self.algorithms.iter().any(is_of_component)
+    }
+
     /// True if the requested and the reported value mean the same: `true` and `1`, a name and its number.
     #[must_use]
     pub fn same_value(&self, name: &str, asked: &str, got: &str) -> bool {

@@ -31,6 +31,24 @@ fn open_mpi_is_found_by_its_version_line_and_others_are_not() {
     }
 }
 
+#[test]
+fn what_a_site_sets_for_its_launcher_and_networks_acts_on_no_time() {
+    let mpich = find_for("Version:                                 4.0.2")
+        .or_else(|_| find_for("HYDRA build details: Version: 4.0.2"));
+    for (library, name, may) in [
+        (&openmpi(), "btl", true),
+        (&openmpi(), "btl_vader_eager_limit", true),
+        (&openmpi(), "coll_tuned_dynamic_rules_filename", true),
+        (&openmpi(), "coll_tuned_bcast_algorithm_segmentsize", true),
+        (&openmpi(), "btl_tcp_if_include", false),
+        (&openmpi(), "orte_tmpdir_base", false),
+        (&openmpi(), "plm", false),
+        (&mpich.unwrap(), "MPIR_CVAR_BCAST_INTRA_ALGORITHM", true),
+    ] {
+        assert_eq!(library.may_act(name), may, "{name}");
+    }
+}
+
 /// The description of 5.0 takes over from 4.1 all that both have in common.
 #[test]
 fn a_description_is_like_another_one() {
