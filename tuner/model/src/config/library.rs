@@ -222,6 +222,7 @@ impl Library {
     /// True if the requested and the reported value mean the same: `true` and `1`, a name and its number.
     #[must_use]
     pub fn same_value(&self, name: &str, asked: &str, got: &str) -> bool {
+        let is_choice = self.algorithms.iter().any(|row| row.parameter == name);
         let canonical = |value: &str| -> String {
             let names = self
                 .parameters
@@ -232,6 +233,8 @@ impl Library {
             match number {
                 "true" | "yes" | "enabled" => "1".to_owned(),
                 "false" | "no" | "disabled" => "0".to_owned(),
+                // The library decides.
+                "auto" if is_choice => "0".to_owned(),
                 other => other.to_owned(),
             }
         };
