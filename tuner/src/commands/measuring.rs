@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
-use kilter_bench::programs::Programs;
 use kilter_bench::store::{Run, Store, TakenOver};
 use kilter_model::config::guideline;
 use kilter_model::config::mix::Mix;
@@ -13,15 +12,12 @@ use kilter_model::plan::Plan;
 use kilter_model::report::Report;
 use kilter_protocol::plan::Synchronisation;
 use kilter_report::{csv, html, json, junit, markdown, terminal};
-use kilter_search::context::{Context, Jobs, Measured, Site};
-use kilter_search::heard::Heard;
+use kilter_search::context::{Context, Jobs, Measured};
 use kilter_search::plugins;
 
-use super::{Status, dry_run, guard, print, resume_key};
-use crate::carriers;
+use super::{Status, dry_run, guard, hearing, print, resume_key};
 use crate::doctor;
 use crate::launcher::{self, InUse};
-use crate::library_info;
 use crate::reporting;
 
 /// Name of the command that makes jobs and times nothing.
@@ -197,7 +193,7 @@ pub(super) fn begin<'a>(
         context.progress.warn(&broken.to_string());
     }
     if command == "tune" {
-        hear_of_transports(&context);
+        hearing::hear(&context);
     }
     // Load that spoils times spoils no answer of `which`.
     if command != UNTIMED {
@@ -248,59 +244,6 @@ fn say_what_is_measured(context: &Context<'_>) {
             settings(&measuring.environment, &is_theirs),
         ));
     }
-}
-
-/// Asks a short job what carries its messages, so that settings are proposed for what is in use. A job that does not start leaves the usual
-/// transports: the next one will say why.
-fn hear_of_transports(context: &Context<'_>) {
-    let site = &context.site;
-    let programs = &context.jobs.programs;
-    match carriers::ask(site.options, &site.library, programs) {
-        Ok(mut heard) => {
-            site.learn_own_values(own_values(site, programs, &heard));
-            if !heard.transports.is_empty() {
-                let words = carriers::in_words(&heard.transports);
-                let note = format!("the running job says that messages go by {words}");
-                context.progress.note(&note);
-            }
-            heard.parameters = printed_parameters(site);
-            context.hear(heard);
-        }
-        Err(error) => context.progress.warn(&format!(
-            "no job said what carries its messages, so the usual transports are assumed: {error:#}"
-        )),
-    }
-}
-
-/// Values that the library has without what the site sets; none where its own program does not say them, and only described defaults are known then.
-/// What leaves the messages where they are takes nothing back: under what chooses carriers a short job is asked.
-fn own_values(site: &Site<'_>, programs: &Programs, heard: &Heard) -> BTreeMap<String, String> {
-    let (options, library) = (site.options, &site.library);
-    let ask = |tool| library_info::ask::own_values(tool, &options.mpirun, library, &options.site_parameters);
-    let mut own = library.info.map(ask).and_then(Result::ok).unwrap_or_default();
-    let chooses = |name: &String| library.transports.variables.contains(name);
-    let of_carriers: BTreeMap<String, String> = own.clone().into_iter().filter(|(name, _)| chooses(name)).collect();
-    let is_as_before = || {
-        let under = carriers::ask_under(options, library, programs, &of_carriers);
-        under.is_ok_and(|under| under.transports == heard.transports)
-    };
-    if !of_carriers.is_empty() && is_as_before() {
-        own.retain(|name, _| !chooses(name));
-    }
-    own
-}
-
-/// Parameters that the library's own program prints. It is asked only if the description has some that not every build has; without an answer
-/// they are not tried.
-fn printed_parameters(site: &Site<'_>) -> BTreeSet<String> {
-    let is_wanted = site.library.parameters.iter().any(|row| row.built_with.is_some());
-    let Some(tool) = site.library.info.filter(|_| is_wanted) else {
-        return BTreeSet::new();
-    };
-    let printed = library_info::ask::ask(tool, &site.options.mpirun, &site.version);
-    printed
-        .map(|info| info.parameters.into_keys().collect())
-        .unwrap_or_default()
 }
 
 /// A resumed run's stock, in words: what it takes over and measures again.

@@ -13,6 +13,7 @@ mod dry_run;
 mod explain;
 mod generate;
 mod guard;
+mod hearing;
 mod import;
 mod layouts;
 mod list;
