@@ -26,6 +26,9 @@ pub struct Algorithms {
     /// Test of a selection file that compares the volume, if the library has such files and may switch on size.
     #[serde(default)]
     pub size_test: Option<String>,
+    /// True if no running job can write the parameter, which could be read when a job starts alone.
+    #[serde(default)]
+    pub constant: bool,
     /// Syntax of the variable, if the library reads it when a job starts.
     #[serde(default)]
     pub at_start: Option<AtStart>,
@@ -116,10 +119,11 @@ pub enum Column {
 }
 
 impl Algorithms {
-    /// The choices that run on this number of ranks.
+    /// The choices that can be made and run on this number of ranks.
     pub fn choices_on(&self, ranks: usize) -> impl Iterator<Item = &AlgorithmChoice> {
         self.choices.iter().filter(move |choice| {
-            choice.ranks.is_none_or(|only| only == ranks)
+            !self.constant
+                && choice.ranks.is_none_or(|only| only == ranks)
                 && (!choice.even_ranks || ranks.is_multiple_of(2))
                 && (!choice.power_of_two_ranks || ranks.is_power_of_two())
         })

@@ -32,6 +32,15 @@ fn open_mpi_is_found_by_its_version_line_and_others_are_not() {
 }
 
 #[test]
+fn no_choice_is_made_by_a_parameter_that_no_job_can_write() {
+    for library in [openmpi(), find_for("mpirun (Open MPI) 5.0.11").unwrap()] {
+        let count = |collective| library.algorithms_of(collective).unwrap().choices_on(2).count();
+        assert_eq!(count(Collective::Allgatherv), 0, "{}", library.id);
+        assert!(count(Collective::Allgather) > 0, "{}", library.id);
+    }
+}
+
+#[test]
 fn what_a_site_sets_for_its_launcher_and_networks_acts_on_no_time() {
     let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
     let choice = "MPIR_CVAR_BCAST_INTRA_ALGORITHM";
