@@ -181,8 +181,12 @@ impl Schedule {
     pub(crate) fn record(&mut self, item: usize, outcome: Outcome) -> bool {
         let series = &mut self.series[item];
         series.runs += 1;
-        if self.last.replace(item) != Some(item) && self.turn > 1 && !self.is_last_try {
-            series.warm_ups_left = series.warm_ups_left.max(1);
+        if self.last.replace(item) != Some(item) {
+            // The turn before may have ended early, with an item that has enough.
+            self.of_turn = 0;
+            if self.turn > 1 && !self.is_last_try {
+                series.warm_ups_left = series.warm_ups_left.max(1);
+            }
         }
         let mut ends_turn = false;
         let counts = match outcome {
@@ -363,6 +367,22 @@ mod tests {
         };
         assert_eq!(numbers(1), [2, 3, 4, 6, 7, 8]);
         assert_eq!(numbers(0), [2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_turn_that_ends_early_takes_nothing_from_the_next_one() {
+        // Item 0 has enough after four, the first of its second turn; the others have 60, twenty turns of three.
+        let until = rule(4, 60, 0.01, 1e9);
+        for seed in 0..8 {
+            let (order, series) = run(Schedule::new(3, 0, until, seed).of_tried_out(), |item, i| {
+                Some(if item == 0 { 1e-6 } else { 1e-6 * (1 + i % 7) as f64 })
+            });
+            assert_eq!(series[0].seconds.len(), 4);
+            // Turns of one item in successive rounds are one, of which the first repetition is not counted.
+            let turns: Vec<&[usize]> = order.chunk_by(|a, b| a == b).collect();
+            let mut of_others = turns.iter().filter(|turn| turn[0] != 0);
+            assert!(of_others.all(|turn| turn.len() % TURN as usize == 1), "{turns:?}");
+        }
     }
 
     #[test]
