@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use kilter::library_info::ask::{InfoError, ask, ask_transport, own_values};
+use kilter::library_info::ask::{InfoError, ask, ask_transport, ask_without};
 use kilter::library_info::{differences, differences_of_transport};
 use kilter_bench::launch::capture::launcher_version;
 use kilter_model::config::library::{InfoTool, Verified, find_for};
@@ -81,26 +81,29 @@ fn mpich_4_3_says_what_is_described() {
     brought("mpich-4.3", "mpiexec", 300);
 }
 
-/// The library's own values of what is set, by the names or numbers by which they can be set.
-fn the_library_says_what_it_has_without_the_sites_settings() {
-    let of = |launcher: &str, names: &[&str]| {
+/// The library's own values, by the names or numbers by which they can be set.
+fn the_library_says_what_it_has_by_itself() {
+    let own = |launcher: &str, name: &str| {
         let launcher = Path::new(launcher);
-        let library = find_for(&launcher_version(launcher, Duration::from_secs(20)).unwrap()).unwrap();
-        let given: Vec<_> = names.iter().map(|name| ((*name).to_owned(), "3".to_owned())).collect();
-        own_values(library.info.unwrap(), launcher, &library, &given).unwrap()
+        let line = launcher_version(launcher, Duration::from_secs(20)).unwrap();
+        let library = find_for(&line).unwrap();
+        let asked = (launcher, library.version_of(&line));
+        let info = ask_without(
+            library.info.unwrap(),
+            (asked.0, &asked.1),
+            &["KILTER_NOTHING".to_owned()],
+        )
+        .unwrap();
+        info.parameters[name].value_by(library.launcher.variable.is_empty())
     };
-    if in_path("mpirun.openmpi") {
-        let names = ["coll_tuned_bcast_algorithm", "coll_tuned_use_dynamic_rules", "plm"];
-        let known = of("mpirun.openmpi", &names);
-        let known: Vec<&str> = names
-            .iter()
-            .filter_map(|name| known.get(*name).map(String::as_str))
-            .collect();
-        assert_eq!(known, ["0", "0"], "and the launcher's is none of Kilter's business");
-    }
-    if in_path("mpirun.mpich") {
-        let name = "MPIR_CVAR_BCAST_INTRA_ALGORITHM";
-        assert_eq!(of("mpirun.mpich", &[name]).get(name).map(String::as_str), Some("auto"));
+    for (launcher, name, value) in [
+        ("mpirun.openmpi", "coll_tuned_bcast_algorithm", "0"),
+        ("mpirun.openmpi", "coll_tuned_use_dynamic_rules", "0"),
+        ("mpirun.mpich", "MPIR_CVAR_BCAST_INTRA_ALGORITHM", "auto"),
+    ] {
+        if in_path(launcher) {
+            assert_eq!(own(launcher, name).as_deref(), Some(value), "{launcher} {name}");
+        }
     }
 }
 
@@ -145,7 +148,7 @@ kilter_tests::cases![
     intelmpi_2021_says_what_is_described,
     mpich_4_3_says_what_is_described,
     mpich_5_0_says_what_is_described,
-    the_library_says_what_it_has_without_the_sites_settings,
+    the_library_says_what_it_has_by_itself,
     ucx_says_what_is_described,
     libfabric_says_what_is_described,
 ];

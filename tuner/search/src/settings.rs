@@ -40,7 +40,7 @@ pub enum Tried {
 impl Tried {
     fn label(self) -> &'static str {
         match self {
-            Tried::OfSite => "without the site's",
+            Tried::OfSite => "own values",
             Tried::Described => "settings",
         }
     }

@@ -15,13 +15,12 @@ pub(super) fn hear(context: &Context<'_>) {
     let programs = &context.jobs.programs;
     match carriers::ask(site.options, &site.library, programs) {
         Ok(mut heard) => {
-            site.learn_own_values(own_values(site, programs, &heard));
             if !heard.transports.is_empty() {
                 let words = carriers::in_words(&heard.transports);
                 let note = format!("the running job says that messages go by {words}");
                 context.progress.note(&note);
             }
-            heard.parameters = printed_parameters(site);
+            ask_the_program(site, programs, &mut heard);
             context.hear(heard);
         }
         Err(error) => context.progress.warn(&format!(
@@ -30,33 +29,56 @@ pub(super) fn hear(context: &Context<'_>) {
     }
 }
 
-/// Values that the library has without what the site sets; none where its own program does not say them, and only described defaults are known then.
-/// What leaves the messages where they are takes nothing back: under what chooses carriers a short job is asked.
-fn own_values(site: &Site<'_>, programs: &Programs, heard: &Heard) -> BTreeMap<String, String> {
+/// Asks the library's own program for its parameters where the description has some that not every build has, and for its values without what the
+/// site sets where that may act on times. Without an answer the former are not tried, and of the latter described defaults are known alone.
+fn ask_the_program(site: &Site<'_>, programs: &Programs, heard: &mut Heard) {
     let (options, library) = (site.options, &site.library);
-    let ask = |tool| library_info::ask::own_values(tool, &options.mpirun, library, &options.site_parameters);
-    let mut own = library.info.map(ask).and_then(Result::ok).unwrap_or_default();
-    let chooses = |name: &String| library.transports.variables.contains(name);
+    let Some(tool) = library.info else { return };
+    let is_wanted = library.parameters.iter().any(|row| row.built_with.is_some());
+    let variables = library_info::ask::set_here(tool, library);
+    let by_variables = variables.iter().filter_map(|name| library.launcher.parameter_of(name));
+    let given = options.site_parameters.iter().map(|(name, _)| name.as_str());
+    let set: BTreeSet<&str> = by_variables.chain(given.filter(|name| library.may_act(name))).collect();
+    if !is_wanted && set.is_empty() {
+        return;
+    }
+    let asked = (options.mpirun.as_path(), site.version.as_str());
+    let Ok(info) = library_info::ask::ask_without(tool, asked, &variables) else {
+        return;
+    };
+    let own = |name: &&str| {
+        let value = info
+            .parameters
+            .get(*name)?
+            .value_by(library.launcher.variable.is_empty())?;
+        Some(((*name).to_owned(), value))
+    };
+    site.learn_own_values(that_may_act(
+        site,
+        programs,
+        heard,
+        set.iter().filter_map(own).collect(),
+    ));
+    if is_wanted {
+        heard.parameters = info.parameters.into_keys().collect();
+    }
+}
+
+/// What leaves the messages where they are takes nothing back: under what chooses carriers a short job is asked.
+fn that_may_act(
+    site: &Site<'_>,
+    programs: &Programs,
+    heard: &Heard,
+    mut own: BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let chooses = |name: &String| site.library.transports.variables.contains(name);
     let of_carriers: BTreeMap<String, String> = own.clone().into_iter().filter(|(name, _)| chooses(name)).collect();
     let is_as_before = || {
-        let under = carriers::ask_under(options, library, programs, &of_carriers);
+        let under = carriers::ask_under(site.options, &site.library, programs, &of_carriers);
         under.is_ok_and(|under| under.transports == heard.transports)
     };
     if !of_carriers.is_empty() && is_as_before() {
         own.retain(|name, _| !chooses(name));
     }
     own
-}
-
-/// Parameters that the library's own program prints. It is asked only if the description has some that not every build has; without an answer
-/// they are not tried.
-fn printed_parameters(site: &Site<'_>) -> BTreeSet<String> {
-    let is_wanted = site.library.parameters.iter().any(|row| row.built_with.is_some());
-    let Some(tool) = site.library.info.filter(|_| is_wanted) else {
-        return BTreeSet::new();
-    };
-    let printed = library_info::ask::ask(tool, &site.options.mpirun, &site.version);
-    printed
-        .map(|info| info.parameters.into_keys().collect())
-        .unwrap_or_default()
 }

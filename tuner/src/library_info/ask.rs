@@ -1,6 +1,5 @@
 //! Runs the library's program that prints its parameters.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,51 +57,24 @@ pub fn name(tool: InfoTool) -> &'static str {
     program(tool).name
 }
 
-/// Values that parameters have without the variables of this environment that set them, by the name of the parameter; `given` are parameters that
-/// were given otherwise. Only those that may act on times. Nothing where none is set. An error as for [`ask`].
-pub fn own_values(
-    tool: InfoTool,
-    launcher: &Path,
-    library: &Library,
-    given: &[(String, String)],
-) -> Result<BTreeMap<String, String>, InfoError> {
-    let (row, form) = (program(tool), &library.launcher.variable);
-    let prefix = form.strip_suffix("{name}").unwrap_or_default();
-    let is_its = |name: &String| {
-        let own = name.strip_prefix(prefix);
-        own.is_some_and(|own| (row.prints)(own, form.is_empty()) && library.may_act(own))
-    };
-    let variables: Vec<String> = std::env::vars().map(|(name, _)| name).filter(is_its).collect();
-    let given = given
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .filter(|name| library.may_act(name));
-    let parameters = variables.iter().filter_map(|name| name.strip_prefix(prefix));
-    let set: BTreeSet<&str> = parameters.chain(given).collect();
-    if set.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let program = beside(launcher, row.name).ok_or_else(|| InfoError::Missing {
-        program: row.name,
-        launcher: launcher.to_path_buf(),
-    })?;
-    let info = answer(row, &program, &variables)?;
-    let value = |name: &&str| {
-        let reported = info.parameters.get(*name)?;
-        Some(((*name).to_owned(), reported.value_by(form.is_empty())?))
-    };
-    Ok(set.iter().filter_map(value).collect())
-}
-
 /// Asks the program beside the launcher of a library of this version. An error if it is missing, of another version, or
 /// does not answer.
 pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo, InfoError> {
+    ask_without(tool, (launcher, version), &[])
+}
+
+/// The same in this environment without some of its variables.
+pub fn ask_without(
+    tool: InfoTool,
+    (launcher, version): (&Path, &str),
+    without: &[String],
+) -> Result<LibraryInfo, InfoError> {
     let row = program(tool);
     let program = beside(launcher, row.name).ok_or_else(|| InfoError::Missing {
         program: row.name,
         launcher: launcher.to_path_buf(),
     })?;
-    let info = answer(row, &program, &[])?;
+    let info = answer(row, &program, without)?;
     if let Some(says) = info.version.as_ref().filter(|says| *says != version) {
         return Err(InfoError::Other {
             program,
@@ -111,6 +83,17 @@ pub fn ask(tool: InfoTool, launcher: &Path, version: &str) -> Result<LibraryInfo
         });
     }
     Ok(info)
+}
+
+/// The variables of this environment that set parameters which may act on times, and are printed by the program.
+#[must_use]
+pub fn set_here(tool: InfoTool, library: &Library) -> Vec<String> {
+    let launcher = &library.launcher;
+    let is_its = |name: &String| {
+        let own = launcher.parameter_of(name);
+        own.is_some_and(|own| (program(tool).prints)(own, launcher.variable.is_empty()) && library.may_act(own))
+    };
+    std::env::vars().map(|(name, _)| name).filter(is_its).collect()
 }
 
 /// The name of a transport's program.

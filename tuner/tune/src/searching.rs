@@ -31,8 +31,9 @@ pub(super) fn search(
     (known, contests): (&mut Known, &mut Vec<Contest>),
 ) -> anyhow::Result<()> {
     let label = format!("search/{round}");
+    let mut of_site = Findings::default();
     if round == 1 && options.parameters {
-        launch = without_the_sites(ledger, context, &label, launch, targets)?;
+        (launch, of_site) = without_the_sites(ledger, context, &label, launch, targets)?;
     }
     let in_force = ledger.in_force();
     let verified = ledger.verified().clone();
@@ -95,6 +96,8 @@ pub(super) fn search(
             }
         }
     }
+    // Calls were compared under these already.
+    let launch_wide = of_site.and(launch_wide);
     for target in &open {
         if target.collective().is_none() && !launch_wide.fixes(target) {
             give_up(ledger, target, NOTHING_REPLACES);
@@ -112,14 +115,14 @@ pub(super) fn search(
 }
 
 /// Tries the library's own values in place of what the site sets, and deploys those under which calls are faster: ways are compared with what the library
-/// does by itself. Returns the launch with them.
+/// does by itself. Returns the launch with them, and what was found.
 fn without_the_sites(
     ledger: &mut Ledger,
     context: &Context<'_>,
     label: &str,
     launch: Setup,
     targets: &[Target],
-) -> anyhow::Result<Setup> {
+) -> anyhow::Result<(Setup, Findings)> {
     let mut all = targets.to_vec();
     for subject in context.plan.library_subjects() {
         let cell = subject.collective().map(|collective| (collective, subject.bytes));
@@ -132,10 +135,8 @@ fn without_the_sites(
     let barred = ledger.barred_settings();
     let found = settings::search(parts, label, launch.clone(), (&all, Tried::OfSite), &barred)?;
     confirm(ledger, &found.proposals);
-    let superfluous = ledger.deploy_confirmed();
-    let is_left = |one: &&Assignment| !superfluous.iter().any(|other| other.change.settings.contains(one));
+    let found = deploy_confirmed(ledger, found);
     let settings = found.settings();
-    let settings: Vec<Assignment> = settings.iter().filter(is_left).cloned().collect();
     for Assignment { name, value, .. } in &settings {
         let theirs = set.iter().rev().find(|(other, _)| other == name);
         context.progress.warn(&format!(
@@ -143,7 +144,19 @@ fn without_the_sites(
             theirs.map_or("", |(_, value)| value)
         ));
     }
-    Ok(launch.with(&settings))
+    Ok((launch.with(&settings), found))
+}
+
+/// Deploys what is confirmed. Findings without what is superfluous then.
+fn deploy_confirmed(ledger: &mut Ledger, mut found: Findings) -> Findings {
+    for superfluous in ledger.deploy_confirmed() {
+        let why = NotDeployed::Superfluous {
+            cells: superfluous.fixes.into_iter().collect(),
+        };
+        found.explain(&superfluous.change, &why);
+        found.proposals.retain(|one| one.change != superfluous.change);
+    }
+    found
 }
 
 /// Reason of a target that is no call of one collective.
@@ -229,14 +242,7 @@ fn launch_wide(
     let (launch, held) = (launch.with(&found.settings()), ledger.in_force().assignments);
     let more = startup_algorithms::search(parts, label, launch, &held, open, &barred)?;
     confirm(ledger, &more.proposals);
-    let mut found = found.and(more);
-    for superfluous in ledger.deploy_confirmed() {
-        let why = NotDeployed::Superfluous {
-            cells: superfluous.fixes.into_iter().collect(),
-        };
-        found.explain(&superfluous.change, &why);
-        found.proposals.retain(|one| one.change != superfluous.change);
-    }
+    let found = deploy_confirmed(ledger, found.and(more));
     for setting in found.proposals.iter().flat_map(|proposal| &proposal.change.settings) {
         parts
             .jobs

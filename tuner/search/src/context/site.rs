@@ -58,13 +58,7 @@ impl<'a> Site<'a> {
 
     /// The value of a parameter of the library in the environment of the launcher.
     fn in_environment(&self, parameter: &str) -> Option<String> {
-        let form = &self.library.launcher.variable;
-        let variable = if form.is_empty() {
-            parameter.to_owned()
-        } else {
-            form.replace("{name}", parameter)
-        };
-        std::env::var(variable).ok()
+        std::env::var(self.library.launcher.variable_of(parameter)).ok()
     }
 
     /// True if the site or the user sets a parameter of the library, which need not be described.

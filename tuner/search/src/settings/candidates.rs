@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kilter_bench::progress::Progress;
+use kilter_model::config::library::Parameter;
 
 use super::{Search, Tried};
 use crate::context::Site;
@@ -45,7 +46,9 @@ fn say_what_cannot_be_put_back(
 ) {
     let names: BTreeSet<&String> = candidates.iter().map(|candidate| &candidate.parameter).collect();
     let set = site.set_by_site();
-    let without_default = site.library.parameters.iter().filter(|row| row.default.is_empty());
+    let known = site.own_values();
+    let is_without = |row: &&Parameter| row.default.is_empty() && !known.contains_key(&row.name);
+    let without_default = site.library.parameters.iter().filter(is_without);
     for row in without_default.filter(|row| names.contains(&row.name)) {
         let is_deployed = situation.in_force.iter().rev().find(|(name, _)| *name == row.name);
         let is_sites = |pair: &&(String, String)| set.contains(pair);

@@ -61,7 +61,9 @@ mod tests {
     use kilter_model::change::id;
     use kilter_model::config::library::find_for;
 
-    use super::super::{in_situation, launch_candidates, with_value};
+    use std::collections::BTreeMap;
+
+    use super::super::{in_situation, launch_candidates, of_site, with_value};
     use super::*;
     use crate::heard::Heard;
 
@@ -129,8 +131,12 @@ mod tests {
     /// The choice of a round before for one kind stays while the other is searched.
     #[test]
     fn the_other_kind_keeps_its_value() {
-        let all = tried(&situation(&BOTH, &UCX, "1.17.0", &["intra:8192,inter:auto"]));
+        let situation = situation(&BOTH, &UCX, "1.17.0", &["intra:8192,inter:auto"]);
+        let all = tried(&situation);
         assert!(has(&all, "intra:8192,inter:65536"), "{all:?}");
+        let of_site = of_site(&library(), &BTreeMap::new(), &situation.in_force, &situation);
+        let own: Vec<String> = of_site.iter().map(|one| id(&one.assignments)).collect();
+        assert!(has(&own, "auto"), "{own:?}");
         // Both kinds at one value are one word.
         assert!(has(&all, "8192") && !has(&all, "intra:8192,inter:auto"), "{all:?}");
     }

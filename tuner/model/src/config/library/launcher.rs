@@ -58,6 +58,23 @@ pub struct Launcher {
 }
 
 impl Launcher {
+    /// The variable that sets a parameter of the library.
+    #[must_use]
+    pub fn variable_of(&self, parameter: &str) -> String {
+        if self.variable.is_empty() {
+            parameter.to_owned()
+        } else {
+            self.variable.replace("{name}", parameter)
+        }
+    }
+
+    /// The parameter that a variable would set; `None` where it is no such variable.
+    #[must_use]
+    pub fn parameter_of<'v>(&self, variable: &'v str) -> Option<&'v str> {
+        let (before, after) = self.variable.split_once("{name}").unwrap_or_default();
+        variable.strip_prefix(before)?.strip_suffix(after)
+    }
+
     /// The launcher of MPI's standard, `mpiexec -n N PROGRAM`, for the library of this one. Parameters and variables go through `env`.
     #[must_use]
     pub fn standard(&self) -> Launcher {

@@ -44,6 +44,13 @@ fn no_choice_is_made_by_a_parameter_that_no_job_can_write() {
 fn what_a_site_sets_for_its_launcher_and_networks_acts_on_no_time() {
     let mpich = find_for("HYDRA build details: Version: 4.0.2").unwrap();
     let choice = "MPIR_CVAR_BCAST_INTRA_ALGORITHM";
+    let variable = openmpi().launcher.variable_of("btl");
+    assert_eq!(openmpi().launcher.parameter_of(&variable), Some("btl"));
+    assert_eq!(openmpi().launcher.parameter_of("PATH"), None);
+    assert_eq!(
+        mpich.launcher.parameter_of(&mpich.launcher.variable_of(choice)),
+        Some(choice)
+    );
     assert!(mpich.same_value(choice, "auto", "0") && !mpich.same_value(choice, "auto", "1"));
     assert!(!mpich.same_value("MPIR_CVAR_CH4_NETMOD", "auto", "0"));
     for (library, name, may) in [
