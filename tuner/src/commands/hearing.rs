@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::programs::Programs;
+use kilter_bench::progress::Progress;
 use kilter_search::context::{Context, Site};
 use kilter_search::heard::Heard;
 
@@ -20,7 +21,7 @@ pub(super) fn hear(context: &Context<'_>) {
                 let note = format!("the running job says that messages go by {words}");
                 context.progress.note(&note);
             }
-            ask_the_program(site, programs, &mut heard);
+            ask_the_program(site, programs, &context.progress, &mut heard);
             context.hear(heard);
         }
         Err(error) => context.progress.warn(&format!(
@@ -31,7 +32,7 @@ pub(super) fn hear(context: &Context<'_>) {
 
 /// Asks the library's own program for its parameters where the description has some that not every build has, and for its values without what the
 /// site sets where that may act on times. Without an answer the former are not tried, and of the latter described defaults are known alone.
-fn ask_the_program(site: &Site<'_>, programs: &Programs, heard: &mut Heard) {
+fn ask_the_program(site: &Site<'_>, programs: &Programs, progress: &Progress, heard: &mut Heard) {
     let (options, library) = (site.options, &site.library);
     let Some(tool) = library.info else { return };
     let is_wanted = library.parameters.iter().any(|row| row.built_with.is_some());
@@ -43,8 +44,18 @@ fn ask_the_program(site: &Site<'_>, programs: &Programs, heard: &mut Heard) {
         return;
     }
     let asked = (options.mpirun.as_path(), site.version.as_str());
-    let Ok(info) = library_info::ask::ask_without(tool, asked, &variables) else {
-        return;
+    let info = match library_info::ask::ask_without(tool, asked, &variables) {
+        Ok(info) => info,
+        Err(error) => {
+            if !set.is_empty() {
+                let names: Vec<&str> = set.into_iter().collect();
+                progress.warn(&format!(
+                    "the library's own values of what the site sets ({}) are not known: {error}; where Kilter describes none, they are not tried",
+                    names.join(", ")
+                ));
+            }
+            return;
+        }
     };
     let own = |name: &&str| {
         let value = info

@@ -176,3 +176,25 @@ fn launches_that_depend_on_each_other_become_more_but_for_what_is_clear() {
     let few = tune(library(7), &format!("{cells} --budget 200 --launches 20"));
     assert!(few.report.cells.iter().all(|cell| cell.before.left_medians.len() <= 20));
 }
+
+/// One disturbed launch among the five that confirm a setting made it "not confirmed", however much it gains: the launches are made once more.
+#[test]
+fn one_disturbed_launch_does_not_hide_what_a_setting_does() {
+    let launches = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&launches);
+    let is_its = |call: &Call<'_>| call.is("x", "1") && call.item == "reduce(n) @4096";
+    let library = ScriptedLibrary::new()
+        .setting("x", "0", &["1"])
+        .cost("reduce", move |call, usual| match call.bytes {
+            4096 if is_its(call) && launches.get() == 4 => 40.0 * usual,
+            4096 if !call.is("x", "1") => 4.0 * usual,
+            _ => usual,
+        })
+        .voids(move |call| {
+            seen.set(seen.get() + usize::from(is_its(call)));
+            false
+        });
+    let run = tune(library, &format!("{REDUCE} --only parameters --rounds 1"));
+    assert!(is_mended(&run, SLOW), "{:#?}", run.report.warnings);
+    assert_eq!(changes(&run), ["x=1"]);
+}

@@ -14,11 +14,12 @@ use kilter_stats::verdict;
 use kilter_stats::verdict::improves;
 
 use super::Search;
+use super::groups::FASTER;
 use crate::findings::Findings;
 use crate::savings;
 use crate::space::LaunchCandidate;
 use crate::target::Target;
-use crate::trials::{Samples, Times, damaged};
+use crate::trials::{CONFIRMING, Samples, Times, damaged};
 
 impl Search<'_, '_> {
     /// Measures the finalists and the present state in turn, several launches each; accepts candidates greedily while each
@@ -34,7 +35,11 @@ impl Search<'_, '_> {
         }
         let mut configurations = vec![Vec::new()];
         configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
-        let samples = self.trials.in_turn("confirm launch settings", &configurations)?;
+        let mut samples = self.trials.in_turn("confirm launch settings", &configurations)?;
+        if self.is_one_hidden(finalists, &samples) {
+            let more = self.trials.in_turn("confirm launch settings once more", &configurations)?;
+            samples = samples.into_iter().zip(more).map(|(first, more)| joined(first, &more)).collect();
+        }
         let untouched = &samples[0];
         let fixed_before = self.fixed(|subject| median(untouched, subject));
         let mut fixed_so_far = fixed_before.clone();
@@ -75,6 +80,24 @@ impl Search<'_, '_> {
         Ok(())
     }
 
+    /// True if a finalist takes far less for a call in the middle of its launches and does not show it: one disturbed launch of five hides any gain. The
+    /// seconds for launching all once more are there.
+    fn is_one_hidden(&self, finalists: &[(f64, LaunchCandidate)], samples: &[Samples]) -> bool {
+        let untouched = &samples[0];
+        let is_hidden = |((_, candidate), times): (&(f64, LaunchCandidate), &Samples)| {
+            let promising = self.promising.get(&id(&candidate.assignments));
+            let is_much_faster = |target: &Target| {
+                let before_and_after = median(untouched, &target.left).zip(median(times, &target.left));
+                before_and_after.is_some_and(|(before, after)| before * target.best_ratio > after * FASTER)
+                    && promising.is_some_and(|names| names.contains(&target.name()))
+            };
+            self.trials.targets.iter().any(is_much_faster) && self.shown(untouched, times, promising).improves_none
+        };
+        let seconds = self.trials.trial_seconds() * (samples.len() * CONFIRMING) as f64;
+        let budget = &self.trials.parts.jobs.budget;
+        finalists.iter().zip(&samples[1..]).any(is_hidden) && !budget.search_exhausted(seconds)
+    }
+
     /// Compares a finalist's launches with those of the present state. Of the many calls without bounds, five launches show some faster by chance; so
     /// those that count are `promising`, as a launch of the screening showed, and the tests of these share their error.
     fn shown(&self, untouched: &Samples, times: &Samples, promising: Option<&BTreeSet<String>>) -> Shown {
@@ -100,6 +123,7 @@ impl Search<'_, '_> {
         let shown = of_many.into_iter().zip(adjusted).filter(|(_, p)| *p <= rule.alpha);
         let all = few.into_iter().chain(shown.map(|(target, _)| target));
         let improved: Vec<&Target> = all.filter(is_improved).collect();
+        let improves_none = improved.is_empty();
         let met = self.fixed(|subject| median(times, subject));
         let bounded = improved.iter().filter(|target| !target.bounds.is_empty());
         let missed = bounded.filter(|target| !met.contains(&target.name()));
@@ -123,6 +147,7 @@ impl Search<'_, '_> {
             }
         };
         Shown {
+            improves_none,
             fixed,
             missed,
             slowed: damaged(untouched, times).map(slowed).collect(),
@@ -210,6 +235,8 @@ impl Search<'_, '_> {
 /// Launches of a finalist beside those of the present state.
 #[derive(Debug, Clone, Default)]
 struct Shown {
+    /// True if no target becomes faster beyond the noise.
+    improves_none: bool,
     /// Targets whose bounds the medians meet, and that become faster beyond the noise.
     fixed: BTreeSet<String>,
     /// Time over the bound of the target that comes nearest to it, among those that become faster beyond the noise and still miss theirs.
@@ -253,6 +280,15 @@ impl Shown {
         };
         Judged::Refused(why)
     }
+}
+
+/// The launches of both; none of a configuration that failed in the later ones.
+fn joined(first: Samples, more: &Samples) -> Samples {
+    let both = |(subject, sample): (Subject, Sample)| {
+        let values = [sample.values(), more.get(&subject)?.values()].concat();
+        Some((subject, Sample::new(values).ok()?))
+    };
+    first.into_iter().filter_map(both).collect()
 }
 
 fn median(samples: &Samples, subject: &Subject) -> Option<f64> {

@@ -21,7 +21,7 @@ use crate::trials::{CONFIRMING, Times};
 const MOST: usize = 10;
 
 /// A target that takes so much less in one launch may be what a setting does.
-const FASTER: f64 = 1.25;
+pub(super) const FASTER: f64 = 1.25;
 
 /// A target that takes so much longer may hide what another setting of the group does.
 const SLOWER: f64 = 1.5;
