@@ -263,6 +263,10 @@ fn warn_of_failed_starts(jobs: &Jobs<'_>) {
 fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, verification: &Verification) -> Report {
     warn_of_load(jobs);
     warn_of_failed_starts(jobs);
+    let at_stake = savings::at_stake(&plan.calls, &|subject| verification.medians.contains_key(subject));
+    if let Some(stake) = at_stake.as_ref().filter(|stake| !stake.not_looked_at.is_empty()) {
+        jobs.progress.warn(&format!("{} Raise --budget.", stake.in_words()));
+    }
     let options = jobs.site.options;
     Report {
         schema: SCHEMA,
@@ -318,6 +322,7 @@ fn empty(command: &str, jobs: &Jobs<'_>, plan: &Plan, quarantine: &Quarantine, v
         changes: Vec::new(),
         contests: Vec::new(),
         savings: Vec::new(),
+        at_stake,
         application: options.mix.as_ref().and_then(|mix| mix.application.clone()),
         targets: Vec::new(),
         arrivals: Vec::new(),

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod cell;
+mod stakes;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -17,9 +18,11 @@ use kilter_protocol::task::Task;
 
 pub use blocks::{blocks, blocks_coarse_first, derived_seed, joined};
 pub use cell::{PlannedCell, monotony_cell, split_cell, target_name};
+pub use stakes::Stakes;
 pub use subject::Subject;
 
 use crate::config::guideline::{Guideline, Kind};
+use crate::config::mix::Made;
 use crate::place::{Place, measured_bytes};
 use crate::scope::Scope;
 
@@ -46,7 +49,7 @@ pub struct Called {
     /// Such as `reduce`.
     pub function: String,
     /// Calls by requested volume in bytes; several may round to one measured volume.
-    pub calls: BTreeMap<u64, f64>,
+    pub calls: BTreeMap<u64, Made>,
 }
 
 impl Plan {
@@ -102,7 +105,7 @@ impl Plan {
         plan
     }
 
-    fn add_calls(&mut self, left: Subject, function: &str, size: u64, calls: f64) {
+    fn add_calls(&mut self, left: Subject, function: &str, size: u64, calls: Made) {
         let called = self.calls.entry(left).or_default();
         called.function = function.to_owned();
         called.calls.insert(size, calls);
@@ -114,7 +117,9 @@ impl Plan {
         if self.calls.is_empty() {
             return 1.0;
         }
-        self.calls.get(left).map_or(0.0, |called| called.calls.values().sum())
+        self.calls
+            .get(left)
+            .map_or(0.0, |called| called.calls.values().map(|made| made.count).sum())
     }
 
     fn add_pattern(&mut self, guideline: &Guideline, scope: &Scope<'_>, place: Place) {

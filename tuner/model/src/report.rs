@@ -59,6 +59,9 @@ pub struct Report {
     /// violations cost it.
     #[serde(default)]
     pub savings: Vec<Saving>,
+    /// The part of the application's time that was looked at; absent without a call mix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_stake: Option<AtStake>,
     /// The application's run in which the calls of the mix were counted, if it is known; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
@@ -125,6 +128,39 @@ pub struct Cell {
     /// Remark on the verdict, such as why it is unstable.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+/// Seconds of a rank of an application in the calls of its mix: measured ones where the mix has them, or what such calls take about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtStake {
+    /// In all calls that guidelines speak of.
+    pub seconds: f64,
+    /// In those that were timed.
+    pub looked_at_seconds: f64,
+    /// Functions and volumes of the others, the dearest first.
+    pub not_looked_at: Vec<String>,
+}
+
+impl AtStake {
+    /// The sentence that says how much was looked at.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        const NAMED: usize = 3;
+        let missing = &self.not_looked_at;
+        if missing.is_empty() {
+            return "All calls of the application that guidelines speak of were looked at.".to_owned();
+        }
+        // What is missing is never rounded away.
+        let percent = (100.0 * self.looked_at_seconds / self.seconds).floor().min(99.0);
+        let named = missing.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = match missing.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "{percent} % of the application's time in the calls that guidelines speak of were looked at; not reached: {named}{more}."
+        )
+    }
 }
 
 /// Time that a change saves an application at one function and volume.

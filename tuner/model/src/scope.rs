@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::mix::Mix;
+use crate::config::mix::{Made, Mix};
 
 /// Functions and their volumes.
 #[derive(Debug, Clone, Copy)]
@@ -22,11 +22,17 @@ pub struct Scope<'a> {
 impl Scope<'_> {
     /// Volumes of a function with their calls: one call each without a mix, none if the function is not requested.
     #[must_use]
-    pub fn calls(&self, function: &str) -> BTreeMap<u64, f64> {
+    pub fn calls(&self, function: &str) -> BTreeMap<u64, Made> {
         let is_named = self.functions.is_empty() || self.functions.iter().any(|name| name == function);
         match self.mix {
             _ if !is_named => BTreeMap::new(),
-            None => self.sizes.iter().map(|size| (*size, 1.0)).collect(),
+            None => {
+                let one = Made {
+                    count: 1.0,
+                    ..Made::default()
+                };
+                self.sizes.iter().map(|size| (*size, one)).collect()
+            }
             Some(mix) => mix.of(function, self.ranks, self.nodes, self.sizes),
         }
     }

@@ -77,6 +77,7 @@ mod tests {
                 function: "bcast".to_owned(),
                 bytes: (8, 8),
                 count: 1.0,
+                seconds: None,
                 ranks: Some(ranks),
                 nodes: known(nodes),
             },

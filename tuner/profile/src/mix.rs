@@ -87,6 +87,7 @@ pub fn entries(profile: &Profile) -> Vec<Entry> {
                 function: function.clone(),
                 bytes: (bytes, bytes),
                 count: sum.calls as f64 / ranks_that_call as f64,
+                seconds: Some(sum.seconds / ranks_that_call as f64).filter(|seconds| *seconds > 0.0),
                 ranks: Some(*ranks as usize),
                 nodes: known(*nodes),
             },
@@ -135,16 +136,15 @@ pub fn text(profile: &Profile) -> Option<String> {
             run.seconds
         );
     }
-    for Entry { calls, seconds, .. } in &entries {
-        let _ = write!(
-            text,
-            "\n# {seconds:.3e} s of all ranks\n[[call]]\nfunction = \"{}\"\n",
-            calls.function
-        );
+    for Entry { calls, .. } in &entries {
+        let _ = write!(text, "\n[[call]]\nfunction = \"{}\"\n", calls.function);
         if calls.bytes.1 > 0 {
             let _ = writeln!(text, "bytes = {}", calls.bytes.1);
         }
         let _ = writeln!(text, "calls = {:?}", calls.count);
+        if let Some(seconds) = calls.seconds {
+            let _ = writeln!(text, "seconds = {seconds:?}");
+        }
         for (name, value) in [("ranks", calls.ranks), ("nodes", calls.nodes)] {
             if let Some(value) = value {
                 let _ = writeln!(text, "{name} = {value}");
@@ -171,7 +171,10 @@ mod tests {
         let text = text(&profile).unwrap();
         let read = Mix::parse(&text, "profile.db").unwrap();
         assert_eq!(read, of(&profile, &entries(&profile), "profile.db").unwrap(), "{text}");
-        let of = |function: &str| read.of(function, 2, Some(2), &[]).into_iter().collect::<Vec<_>>();
+        let of = |function: &str| {
+            let made = read.of(function, 2, Some(2), &[]).into_iter();
+            made.map(|(bytes, made)| (bytes, made.count)).collect::<Vec<_>>()
+        };
         assert_eq!(of("allreduce"), [(8, 100.0)]);
         assert_eq!(of("barrier"), [(0, 1.0)]);
         assert_eq!(of("isend"), [(4096, 5.0)]);

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use kilter_model::config::mix::Made;
 use kilter_model::plan::{Called, Subject};
-use kilter_model::report::Saving;
+use kilter_model::report::{AtStake, Saving};
+use kilter_render::format;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::Outcome;
 use kilter_stats::verdict::Rule;
@@ -32,7 +34,7 @@ pub fn of(
     };
     let mut savings: Vec<Saving> = each_size_once(calls, &|subject| times(subject).is_some())
         .into_iter()
-        .filter_map(|(subject, function, bytes, calls)| {
+        .filter_map(|(subject, function, bytes, Made { count: calls, .. })| {
             let (before, after) = times(subject)?;
             let (seconds_before, seconds_after) = (before.median(), after.median());
             Some(Saving {
@@ -63,7 +65,7 @@ pub fn lost(calls: &Calls, cells: &[JudgedCell]) -> Vec<Saving> {
     }
     let mut savings: Vec<Saving> = each_size_once(calls, &|subject| worst.contains_key(subject))
         .into_iter()
-        .map(|(subject, function, bytes, calls)| {
+        .map(|(subject, function, bytes, Made { count: calls, .. })| {
             let comparison = &worst[subject].comparison;
             Saving {
                 function: function.to_owned(),
@@ -91,8 +93,29 @@ pub fn net_seconds(
     let saved = |subject: &Subject| Some(before(subject)? - after(subject)?);
     each_size_once(calls, &|subject| saved(subject).is_some())
         .into_iter()
-        .filter_map(|(subject, _, _, calls)| Some(calls * saved(subject)?))
+        .filter_map(|(subject, _, _, made)| Some(made.count * saved(subject)?))
         .sum()
+}
+
+/// The part of the application's time in its calls that was looked at, and the calls that were not, the dearest first; `None` without calls. Calls of the
+/// mix that no guideline speaks of are not among them.
+#[must_use]
+pub fn at_stake(calls: &Calls, is_known: &dyn Fn(&Subject) -> bool) -> Option<AtStake> {
+    let seconds = |all: &[(&Subject, &str, u64, Made)]| all.iter().map(|(.., made)| made.seconds).sum::<f64>();
+    let all = each_size_once(calls, &|_| true);
+    let looked_at = each_size_once(calls, is_known);
+    let is_looked_at = |function: &str, bytes: u64| looked_at.iter().any(|one| (one.1, one.2) == (function, bytes));
+    let mut missing: Vec<(f64, String)> = all
+        .iter()
+        .filter(|(_, function, bytes, _)| !is_looked_at(function, *bytes))
+        .map(|(_, function, bytes, made)| (made.seconds, format!("{function} of {}", format::bytes(*bytes))))
+        .collect();
+    missing.sort_by(|a, b| b.0.total_cmp(&a.0));
+    (!all.is_empty()).then(|| AtStake {
+        seconds: seconds(&all),
+        looked_at_seconds: seconds(&looked_at),
+        not_looked_at: missing.into_iter().map(|(_, name)| name).collect(),
+    })
 }
 
 fn differs(slow: &Sample, fast: &Sample, rule: &Rule) -> bool {
@@ -106,13 +129,13 @@ fn sort(savings: &mut [Saving]) {
 /// The calls of each function and volume that was asked for, at the smallest volume that is `known`: rounding up for one guideline makes a second
 /// volume of the same calls. An application makes plain calls; other forms of a function, such as those on permuted ranks, stand for it only
 /// where there is no plain one.
-fn each_size_once<'c>(calls: &'c Calls, known: &dyn Fn(&Subject) -> bool) -> Vec<(&'c Subject, &'c str, u64, f64)> {
+fn each_size_once<'c>(calls: &'c Calls, known: &dyn Fn(&Subject) -> bool) -> Vec<(&'c Subject, &'c str, u64, Made)> {
     let of_sizes = |(subject, called): (&'c Subject, &'c Called)| {
         let sizes = called.calls.iter();
-        sizes.map(move |(size, count)| ((called.function.as_str(), *size), (subject, *count)))
+        sizes.map(move |(size, made)| ((called.function.as_str(), *size), (subject, *made)))
     };
-    let mut plain: BTreeMap<(&str, u64), Vec<(&Subject, f64)>> = BTreeMap::new();
-    let mut others: BTreeMap<(&str, u64), Vec<(&Subject, f64)>> = BTreeMap::new();
+    let mut plain: BTreeMap<(&str, u64), Vec<(&Subject, Made)>> = BTreeMap::new();
+    let mut others: BTreeMap<(&str, u64), Vec<(&Subject, Made)>> = BTreeMap::new();
     // Subjects of one text come in the order of their volumes.
     for (key, entry) in calls.iter().flat_map(of_sizes) {
         let is_plain = entry.0.collective().is_some();
@@ -124,8 +147,8 @@ fn each_size_once<'c>(calls: &'c Calls, known: &dyn Fn(&Subject) -> bool) -> Vec
         .into_iter()
         .chain(others)
         .filter_map(|((function, size), forms)| {
-            let (subject, count) = forms.into_iter().find(|(subject, _)| known(subject))?;
-            Some((subject, function, size, count))
+            let (subject, made) = forms.into_iter().find(|(subject, _)| known(subject))?;
+            Some((subject, function, size, made))
         })
         .collect()
 }
@@ -136,10 +159,28 @@ mod tests {
 
     use super::*;
 
+    /// Calls of a microsecond each.
+    fn made(count: f64) -> Made {
+        Made {
+            count,
+            seconds: count * 1e-6,
+        }
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_named_with_its_seconds() {
+        let is_reduce = |subject: &Subject| subject.collective() == Some(Collective::Reduce);
+        let stake = at_stake(&calls(), &is_reduce).unwrap();
+        approx::assert_relative_eq!(stake.seconds, 1015e-6);
+        approx::assert_relative_eq!(stake.looked_at_seconds, 15e-6);
+        assert_eq!(stake.not_looked_at, ["scan of 8 B"]);
+        assert_eq!(at_stake(&Calls::new(), &is_reduce), None);
+    }
+
     fn called(function: &str, calls: &[(u64, f64)]) -> Called {
         Called {
             function: function.to_owned(),
-            calls: calls.iter().copied().collect(),
+            calls: calls.iter().map(|(bytes, count)| (*bytes, made(*count))).collect(),
         }
     }
 

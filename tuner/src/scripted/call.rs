@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kilter_algorithms::Collective;
 use kilter_protocol::expression::{Form, Layout};
-use kilter_protocol::plan::ArrivalPattern;
+use kilter_protocol::plan::{ArrivalPattern, Element};
 
 use kilter_model::config::library::Library;
 
@@ -61,6 +61,8 @@ pub struct Call<'c> {
     pub sendtype: Layout,
     /// Id of the item that makes it: `default`, `reduce.binomial`, `reduce(n) @4096`.
     pub item: &'c str,
+    /// Type of the elements that a proof combines beside the usual one.
+    pub element: Option<Element>,
     /// Pattern in which the ranks arrive; without it they come together.
     pub arrival: Option<&'c ArrivalPattern>,
     /// The settings.

@@ -20,6 +20,7 @@ use kilter_bench::launch::CommandSpec;
 use kilter_bench::launch::scripted::{Ends, Launched, NotStarted, Play, Played, RowEnds, Script};
 use kilter_model::config::library::{Column, Library};
 use kilter_model::ranged;
+use kilter_search::verification::type_in;
 
 mod inside;
 mod said;
@@ -209,6 +210,7 @@ impl Playing {
             form: Form::Blocking,
             sendtype: item.task.sendtype,
             item: &item.id,
+            element: type_in(&item.id),
             arrival: item.arrival.as_ref(),
             settings: settings.with_defaults(knobs),
         }

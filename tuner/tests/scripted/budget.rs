@@ -31,7 +31,7 @@ fn count(run: &Run, verdict: Outcome) -> usize {
 fn a_budget_that_ends_in_the_middle_says_what_was_only_screened() {
     let run = tune(unclear(), &format!("{MANY} --budget 30"));
     assert!(count(&run, Outcome::Screened) > 0);
-    warning(&run, "were only screened; raise --budget");
+    warning(&run, "only screened; raise --budget");
     assert!(run.seconds < 33.0, "{}", run.seconds);
 }
 

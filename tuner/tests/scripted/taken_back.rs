@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use kilter_protocol::plan::Element;
+
 use super::*;
 
 fn is_deployed(call: &Call<'_>) -> bool {
@@ -108,4 +110,35 @@ fn a_slowdown_that_passes_takes_nothing_back() {
     let run = tune(slow_for(usize::MAX), command);
     assert_eq!(changes(&run), ["MPI_Bcast at 4 KiB=bcast_algorithm=2"]);
     warning(&run, "takes 1.3");
+}
+
+/// A row that is faster with doubles and slower with bytes is no gain for every application: no rule asks for the type, so that the proof holds for both.
+/// With `--type double`'s kernels alone it was deployed.
+#[test]
+fn what_is_slower_with_another_type_is_taken_back() {
+    let library = |factor: f64| {
+        ScriptedLibrary::new().row("reduce.binomial", move |call, usual| {
+            usual
+                * if call.element == Some(Element::Byte) {
+                    factor
+                } else {
+                    0.5
+                }
+        })
+    };
+    let arguments = format!("{REDUCE} --only algorithms --rounds 1");
+    let run = tune(library(1.5), &arguments);
+    assert_eq!(changes(&run), Vec::<String>::new());
+    warning(
+        &run,
+        "`reduce.binomial` is taken back: reduce(n) @4096 of MPI_BYTE takes 1.5",
+    );
+    let run = tune(library(1.0), &arguments);
+    assert!(changes(&run).iter().all(|change| change.ends_with("reduce.binomial")));
+    assert!(!run.report.changes.is_empty());
+    let run = tune(library(1.5), &format!("{arguments} --type byte"));
+    assert!(
+        !run.report.changes.is_empty(),
+        "bytes are all that is asked for, and the contest has them"
+    );
 }

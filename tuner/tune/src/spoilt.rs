@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
+use kilter_protocol::plan::Operand;
 use kilter_search::DAMAGE_FLOOR;
 use kilter_search::context::{Jobs, Site};
 use kilter_search::target::Target;
-use kilter_search::verification::{InTurn, Medians, Verification, in_one_mode, measure_in_turn};
+use kilter_search::verification::{
+    InTurn, Medians, Verification, id_of_type, in_one_mode, measure_in_turn, other_type,
+};
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::{self, Outcome, Pair, Rule};
 
@@ -28,44 +31,93 @@ struct Beside {
 }
 
 impl Beside {
-    fn note(self) -> (Subject, String) {
-        let (item, ratio) = (self.subject.item_id(), self.ratio);
+    fn note(self, name: &dyn Fn(&Subject) -> String) -> (Subject, String) {
+        let (item, ratio) = (name(&self.subject), self.ratio);
         let note = format!("{item} takes {ratio:.2} times as long as in the untouched library");
         (self.subject, note)
     }
 }
 
 /// Subjects among the `touched` ones that are slower than in the untouched library, each with a note of how much; those that are `unchanged` tell the
-/// machine's mode in each launch. `proven` are the medians of the
-/// proof of `setup` and those of the untouched library in the same minutes.
-///
-/// A machine may have been in another state for a while, in which one call of many takes longer, and the library's own calls take longer beside others
-/// that are deployed than beside their kind. So what seems slower is measured once more, in launches of its own, and these decide: a right change is
-/// not taken back for a state that has passed. Their times are
-/// returned, too.
+/// machine's mode in each launch. `after` is the proof of `setup`, and `untouched` has the medians of the untouched library in the same minutes. Calls
+/// that combine data count with elements of [another type](other_type), too. The times of what was measured once more are returned as well.
 ///
 /// # Errors
 /// A launch that fails.
 pub(crate) fn spoilt(
     jobs: &Jobs<'_>,
-    (label, setup): (&str, &Setup),
+    of: (&str, &Setup),
     (after, untouched): (&Verification, &Medians),
-    (touched, unchanged): (Calls<'_>, Calls<'_>),
+    calls: (Calls<'_>, Calls<'_>),
 ) -> anyhow::Result<(Vec<(Subject, String)>, InTurn)> {
-    let noise_seconds = after.noise_seconds;
-    let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
+    let proven = (&after.medians, untouched, after.noise_seconds);
+    let (mut slower, again) = slower_calls(jobs, of, proven, calls, None)?;
+    if let Some(operand) = other_type(jobs.site.options) {
+        let InTurn {
+            deployed, untouched, ..
+        } = &after.of_other_type;
+        let proven = (deployed, untouched, after.noise_seconds);
+        say_other_type(jobs, (deployed, untouched), operand);
+        // What is slower with the one type needs no second reason.
+        let is_slower = |subject: &Subject| slower.iter().any(|(other, _)| other == subject);
+        let touched = |subject: &Subject| (calls.0)(subject) && !is_slower(subject);
+        let others = slower_calls(jobs, of, proven, (&touched, calls.1), Some(operand))?.0;
+        slower.extend(others);
+    }
+    Ok((slower, again))
+}
+
+/// Says what the proof shows of calls with elements of another type.
+fn say_other_type(jobs: &Jobs<'_>, (deployed, untouched): (&Medians, &Medians), operand: Operand) {
+    let median = |medians: &Vec<f64>| Some(Sample::new(medians.clone()).ok()?.median());
+    let gain = |(subject, own): (&Subject, &Vec<f64>)| Some((median(untouched.get(subject)?)? / median(own)?).ln());
+    let gains: Vec<f64> = deployed.iter().filter_map(gain).collect();
+    if !gains.is_empty() {
+        let mean = (gains.iter().sum::<f64>() / gains.len() as f64).exp();
+        jobs.progress.note(&format!(
+            "the proof has {} that combine {} by {}, too: {mean:.2} times as fast in the geometric mean",
+            kilter_render::format::count(gains.len(), "call"),
+            operand.element.mpi_name(),
+            operand.operator.mpi_name()
+        ));
+    }
+}
+
+/// The same of calls with elements of one type.
+///
+/// A machine may have been in another state for a while, in which one call of many takes longer, and the library's own calls take longer beside others
+/// that are deployed than beside their kind. So what seems slower is measured once more, in launches of its own, and these decide: a right change is
+/// not taken back for a state that has passed.
+///
+/// # Errors
+/// A launch that fails.
+fn slower_calls(
+    jobs: &Jobs<'_>,
+    (label, setup): (&str, &Setup),
+    (after, untouched, noise_seconds): (&Medians, &Medians, f64),
+    (touched, unchanged): (Calls<'_>, Calls<'_>),
+    operand: Option<Operand>,
+) -> anyhow::Result<(Vec<(Subject, String)>, InTurn)> {
+    let (own, reference, _) = in_one_mode((after, untouched), unchanged);
     let mut seen = beside(&jobs.site, (&own, &reference), touched, noise_seconds)?;
+    let name = |subject: &Subject| match operand {
+        Some(operand) => id_of_type(&subject.item_id(), operand),
+        None => subject.item_id(),
+    };
     let notes = |all: Vec<Beside>| -> Vec<(Subject, String)> {
         let slower = all.into_iter().filter(|one| one.is_slower);
-        slower.map(Beside::note).collect()
+        slower.map(|one| one.note(&name)).collect()
     };
     seen.retain(|one| one.is_slower || one.seems_slower);
     if seen.is_empty() || jobs.site.options.is_exact() {
         return Ok((notes(seen), InTurn::default()));
     }
     let subjects: BTreeSet<Subject> = seen.iter().map(|one| one.subject.clone()).collect();
-    let label = format!("{label}/slower");
-    let Some(again) = measure_in_turn(jobs, (&label, setup), &subjects)? else {
+    let label = match operand {
+        Some(operand) => format!("{label}/{}", id_of_type("slower", operand)),
+        None => format!("{label}/slower"),
+    };
+    let Some(again) = measure_in_turn(jobs, (&label, setup), (&subjects, operand))? else {
         // Nothing speaks against the proof.
         return Ok((notes(seen), InTurn::default()));
     };
@@ -77,7 +129,7 @@ pub(crate) fn spoilt(
             Some(fresh) if !fresh.is_slower => jobs.progress.note(&format!(
                 "{} took {:.2} times as long as in the untouched library in the proof, and {:.2} times in {} further launches: not held \
                  against what is deployed",
-                one.subject.item_id(),
+                name(&one.subject),
                 one.ratio,
                 fresh.ratio,
                 again.launches,

@@ -43,13 +43,35 @@ pub struct Calls {
     pub bytes: (u64, u64),
     /// Number of calls on each rank; above 0.
     pub count: f64,
+    /// Seconds that a rank spends in all of them, if they were measured; above 0.
+    pub seconds: Option<f64>,
     /// Size of the communicator; `None` for any.
     pub ranks: Option<usize>,
     /// Nodes of the communicator; `None` for any.
     pub nodes: Option<usize>,
 }
 
+/// Calls of one volume.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Made {
+    /// Their number on each rank.
+    pub count: f64,
+    /// Seconds of a rank in them: those of the mix, or what such calls take about.
+    pub seconds: f64,
+}
+
+/// Seconds of a call of so many bytes of which nothing is known: those of a usual network. They only order what is measured.
+fn usual_seconds(bytes: u64) -> f64 {
+    2e-6 + bytes as f64 * 1e-10
+}
+
 impl Calls {
+    /// Seconds of a rank in one of `parts` equal parts of them, of so many bytes each.
+    fn seconds_of(&self, bytes: u64, parts: usize) -> f64 {
+        let seconds = self.seconds.unwrap_or(self.count * usual_seconds(bytes));
+        seconds / parts as f64
+    }
+
     /// True for a communicator of so many ranks, on so many nodes if that is known.
     fn are_on(&self, ranks: usize, nodes: Option<usize>) -> bool {
         let fits = |only: Option<usize>, is: Option<usize>| only.is_none() || is.is_none() || only == is;
@@ -70,6 +92,7 @@ struct RawCalls {
     function: Spanned<String>,
     bytes: Option<Spanned<RawBytes>>,
     calls: Option<Spanned<f64>>,
+    seconds: Option<Spanned<f64>>,
     ranks: Option<Spanned<usize>>,
     nodes: Option<Spanned<usize>>,
 }
@@ -105,6 +128,9 @@ enum Mistake {
     /// The number of calls is none.
     #[error("calls: `{0}` is no number of calls; allowed: above 0")]
     Calls(f64),
+    /// The time in the calls is none.
+    #[error("seconds: `{0}` is no time that a rank spends in these calls; allowed: above 0")]
+    CallSeconds(f64),
     /// A number of ranks or nodes is 0.
     #[error("{key}: `0` is no {what}; give at least 1")]
     Zero { key: &'static str, what: &'static str },
@@ -155,8 +181,8 @@ impl Mix {
     /// Calls of a function on a communicator of `ranks`, on `nodes` if that is known, by volume in bytes; empty if there are none. A range
     /// stands for the sizes of `grid` within it, or for its ends if there are none, and its calls are spread evenly over them.
     #[must_use]
-    pub fn of(&self, function: &str, ranks: usize, nodes: Option<usize>, grid: &[u64]) -> BTreeMap<u64, f64> {
-        let mut by_size = BTreeMap::new();
+    pub fn of(&self, function: &str, ranks: usize, nodes: Option<usize>, grid: &[u64]) -> BTreeMap<u64, Made> {
+        let mut by_size: BTreeMap<u64, Made> = BTreeMap::new();
         for calls in self.on(ranks, nodes).filter(|calls| calls.function == function) {
             let (low, high) = calls.bytes;
             let mut sizes: BTreeSet<u64> = grid
@@ -168,7 +194,9 @@ impl Mix {
                 sizes = BTreeSet::from([low, high]);
             }
             for size in &sizes {
-                *by_size.entry(*size).or_insert(0.0) += calls.count / sizes.len() as f64;
+                let made = by_size.entry(*size).or_default();
+                made.count += calls.count / sizes.len() as f64;
+                made.seconds += calls.seconds_of(*size, sizes.len());
             }
         }
         by_size
@@ -215,6 +243,12 @@ fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, At<Mistake>> {
         }
         count => count.map_or(1.0, Spanned::into_inner),
     };
+    let seconds = match raw.seconds {
+        Some(seconds) if !(seconds.as_ref().is_finite() && *seconds.as_ref() > 0.0) => {
+            return Err(At::value(&seconds, Mistake::CallSeconds(*seconds.as_ref())));
+        }
+        seconds => seconds.map(Spanned::into_inner),
+    };
     let positive = |key, what, value: Option<Spanned<usize>>| match value {
         Some(value) if *value.as_ref() == 0 => Err(At::value(&value, Mistake::Zero { key, what })),
         value => Ok(value.map(Spanned::into_inner)),
@@ -225,6 +259,7 @@ fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, At<Mistake>> {
         function,
         bytes,
         count,
+        seconds,
         ranks,
         nodes,
     })
@@ -253,15 +288,41 @@ mod tests {
 
     const GRID: [u64; 4] = [1024, 65536, 262_144, 1 << 20];
 
+    fn counts(made: BTreeMap<u64, Made>) -> BTreeMap<u64, f64> {
+        made.into_iter().map(|(bytes, made)| (bytes, made.count)).collect()
+    }
+
+    #[test]
+    fn seconds_are_those_of_the_mix_or_what_such_calls_take_about() {
+        let text = "[[call]]\nfunction = \"bcast\"\nbytes = \"1KiB..64KiB\"\ncalls = 2\nseconds = 6.0\n\
+                    [[call]]\nfunction = \"bcast\"\nbytes = 1024\ncalls = 1e6";
+        let mix = Mix::parse(text, "mix.toml").unwrap();
+        let made = mix.of("bcast", 4, None, &GRID);
+        assert_eq!(
+            made[&65536],
+            Made {
+                count: 1.0,
+                seconds: 3.0
+            }
+        );
+        assert!((5.0..6.0).contains(&made[&1024].seconds), "{made:?}");
+    }
+
     #[test]
     fn the_example_is_read() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/mixes/example.toml");
         let mix = Mix::load(Path::new(path)).unwrap();
-        assert_eq!(mix.of("allreduce", 8, None, &GRID), BTreeMap::from([(8, 240_000.0)]));
+        assert_eq!(
+            counts(mix.of("allreduce", 8, None, &GRID)),
+            BTreeMap::from([(8, 240_000.0)])
+        );
         let transpose = BTreeMap::from([(65536, 400.0), (262_144, 400.0), (1 << 20, 400.0)]);
-        assert_eq!(mix.of("alltoall", 8, None, &GRID), transpose);
+        assert_eq!(counts(mix.of("alltoall", 8, None, &GRID)), transpose);
         assert!(mix.of("gather", 8, None, &GRID).is_empty() && mix.of("bcast", 8, None, &GRID).is_empty());
-        assert_eq!(mix.of("gather", 2, None, &GRID), BTreeMap::from([(262_144, 40.0)]));
+        assert_eq!(
+            counts(mix.of("gather", 2, None, &GRID)),
+            BTreeMap::from([(262_144, 40.0)])
+        );
         assert_eq!(mix.communicator_sizes(), BTreeSet::from([2]));
     }
 
@@ -270,13 +331,16 @@ mod tests {
         let text =
             "[[call]]\nfunction = \"bcast\"\nbytes = \"3..5\"\n[[call]]\nfunction = \"bcast\"\nbytes = 5\ncalls = 2.5";
         let mix = Mix::parse(text, "mix.toml").unwrap();
-        assert_eq!(mix.of("bcast", 4, None, &GRID), BTreeMap::from([(3, 0.5), (5, 3.0)]));
+        assert_eq!(
+            counts(mix.of("bcast", 4, None, &GRID)),
+            BTreeMap::from([(3, 0.5), (5, 3.0)])
+        );
     }
 
     #[test]
     fn a_barrier_has_no_volume() {
         let mix = Mix::parse("[[call]]\nfunction = \"barrier\"\ncalls = 7", "mix.toml").unwrap();
-        assert_eq!(mix.of("barrier", 4, None, &GRID), BTreeMap::from([(0, 7.0)]));
+        assert_eq!(counts(mix.of("barrier", 4, None, &GRID)), BTreeMap::from([(0, 7.0)]));
     }
 
     #[test]
@@ -288,6 +352,7 @@ mod tests {
             (entry("bytes = \"8..1\""), ["line 3", "bytes", "empty range"]),
             (entry("bytes = 8\ncalls = -1"), ["line 4", "calls", "above 0"]),
             (entry("bytes = 8\ncalls = nan"), ["line 4", "calls", "above 0"]),
+            (entry("bytes = 8\nseconds = 0"), ["line 4", "seconds", "above 0"]),
             (entry("bytes = 8\nranks = 0"), ["line 4", "ranks", "at least 1"]),
             (entry("bytes = 8\nrank = 2"), ["line 4", "rank", "ranks"]),
             (entry(""), ["line 1", "bytes", "4KiB"]),

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::stakes::Stakes;
 use super::subject::{Subject, block_id};
 
 /// Draws a seed for a part of the run from the run's seed. The same name gives the same seed.
@@ -87,13 +88,14 @@ const COARSE_STEP: usize = 4;
 
 /// Blocks of one launch as [`blocks`] has them, coarse sizes first: of each task's sizes every fourth and the last, then those in the middle
 /// between them, then the others. A launch that has to end early has then measured each task over all its sizes. Blocks of one level are in the
-/// drawn order.
+/// drawn order. Where the calls of an application are known, the blocks in which it spends most come before all others.
 #[must_use]
 pub fn blocks_coarse_first(
     subjects: &BTreeSet<Subject>,
     seed: u64,
     launch: &str,
     repetitions: Repetitions,
+    stakes: &Stakes,
 ) -> Vec<Block> {
     let mut sizes: BTreeMap<Task, BTreeSet<u64>> = BTreeMap::new();
     for subject in subjects {
@@ -109,6 +111,11 @@ pub fn blocks_coarse_first(
         .collect();
     let mut blocks = blocks(subjects, seed, launch, repetitions);
     blocks.sort_by_key(|block| levels.get(&block.id).copied());
+    let stake = |block: &Block| {
+        let subjects: Vec<Subject> = block.items.iter().filter_map(Subject::of).collect();
+        stakes.most(&subjects)
+    };
+    blocks.sort_by(|a, b| stake(b).total_cmp(&stake(a)));
     blocks
 }
 
@@ -158,7 +165,7 @@ mod tests {
             .collect();
         let rule = Repetitions::fixed(3, 0.1);
         let drawn = blocks(&subjects, 7, "screen/0", rule);
-        let coarse = blocks_coarse_first(&subjects, 7, "screen/0", rule);
+        let coarse = blocks_coarse_first(&subjects, 7, "screen/0", rule, &Stakes::default());
         let bytes = |blocks: &[Block]| -> Vec<u64> {
             let mut bytes: Vec<u64> = blocks.iter().map(|block| block.items[0].bytes).collect();
             bytes.sort_unstable();

@@ -14,7 +14,7 @@ use super::{Section, View};
 pub(super) static SECTION: Section = Section {
     id: "savings",
     navigation: Some("Savings"),
-    fields: &["savings", "application"],
+    fields: &["savings", "at_stake", "application"],
     html,
     text,
     markdown,
@@ -105,6 +105,10 @@ fn table(report: &Report) -> Option<Table> {
             signed_seconds(saved)
         )
     };
+    let total = match &report.at_stake {
+        Some(stake) => format!("{total} {}", stake.in_words()),
+        None => total,
+    };
     let total = match &report.application {
         Some(run) => format!("{total} {}", of_run(saved, run, is_check)),
         None => total,
@@ -163,6 +167,7 @@ fn row(saving: &Saving) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use kilter_fixtures::report as fixture;
+    use kilter_model::report::AtStake;
 
     use super::*;
 
@@ -200,6 +205,17 @@ mod tests {
             "{}",
             found.total
         );
+        report.at_stake = Some(AtStake {
+            seconds: 8.0,
+            looked_at_seconds: 5.6,
+            not_looked_at: ["alltoall of 17.2 KiB", "scan of 8 B", "scan of 64 B", "scan of 1 KiB"]
+                .map(str::to_owned)
+                .to_vec(),
+        });
+        let total = table(&report).unwrap().total;
+        let words = "70 % of the application's time in the calls that guidelines speak of were looked at; not reached: alltoall of 17.2 KiB, \
+                     scan of 8 B, scan of 64 B and 1 more.";
+        assert!(total.ends_with(words), "{total}");
         report.application = Some(Application {
             command: "mpirun -n 2 solver".to_owned(),
             seconds: 19.8,

@@ -37,8 +37,14 @@ impl Search<'_, '_> {
         configurations.extend(finalists.iter().map(|(_, candidate)| candidate.assignments.clone()));
         let mut samples = self.trials.in_turn("confirm launch settings", &configurations)?;
         if self.is_one_hidden(finalists, &samples) {
-            let more = self.trials.in_turn("confirm launch settings once more", &configurations)?;
-            samples = samples.into_iter().zip(more).map(|(first, more)| joined(first, &more)).collect();
+            let more = self
+                .trials
+                .in_turn("confirm launch settings once more", &configurations)?;
+            samples = samples
+                .into_iter()
+                .zip(more)
+                .map(|(first, more)| joined(first, &more))
+                .collect();
         }
         let untouched = &samples[0];
         let fixed_before = self.fixed(|subject| median(untouched, subject));

@@ -1,7 +1,7 @@
 //! Choice of the cells that get the next launches if the time does not reach for all. Pure.
 //!
 //! Cells that can be shown to be violated come first, ordered by the seconds that each may save an application per second of measuring. Then
-//! come cells that are expected to hold, the cheapest first: an answer is all that there is to gain, and the first look gives it. Cells so near
+//! come cells that are expected to hold, the cheapest first, and with an application's calls those in which it spends most: an answer is all that there is to gain, and the first look gives it. Cells so near
 //! the floor that the launches will hardly tell come last, the cheapest of these first as well: what they may save is noise, and some get an answer.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,8 @@ pub(super) struct Waiting<T> {
     pub(super) expected: Expected,
     /// Seconds of an application that it may save: calls times the seconds that each may take too long.
     pub(super) gain_seconds: f64,
+    /// Seconds of an application in its calls; 1 where nobody knows them.
+    pub(super) stake_seconds: f64,
 }
 
 impl<T> Waiting<T> {
@@ -30,6 +32,7 @@ impl<T> Waiting<T> {
             subjects: self.subjects.clone(),
             expected: self.expected,
             gain_seconds: self.gain_seconds,
+            stake_seconds: self.stake_seconds,
         }
     }
 }
@@ -121,11 +124,11 @@ pub(super) fn dearest(
     kept.into_iter().flat_map(|one| one.subjects).collect()
 }
 
-/// Seconds to gain for a second of measuring; answers for a second, where that is all there is to gain.
+/// Seconds to gain for a second of measuring; where an answer is all there is to gain, the seconds of the application that it is about.
 fn rate<T>(waiting: &Waiting<T>, means: &Means<'_>) -> f64 {
     let cost: f64 = waiting.subjects.iter().map(&means.price).sum();
     let gain = match waiting.expected {
-        Expected::Holds | Expected::Nothing => 1.0,
+        Expected::Holds | Expected::Nothing => waiting.stake_seconds,
         Expected::Violation => waiting.gain_seconds,
     };
     gain / cost.max(f64::MIN_POSITIVE)
@@ -152,6 +155,7 @@ mod tests {
             subjects: bytes.iter().copied().map(subject).collect(),
             expected: Expected::Violation,
             gain_seconds,
+            stake_seconds: 1.0,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::allocation;
-use kilter_model::plan::Subject;
+use kilter_model::plan::{Stakes, Subject};
 use kilter_stats::verdict::dependence::{Dependence, Looks};
 use kilter_stats::verdict::sequential::CellIndex;
 use kilter_stats::verdict::{self, Outcome, Sequential};
@@ -24,7 +24,10 @@ impl Work<'_, '_> {
         let (jobs, options) = (self.jobs, self.jobs.site.options);
         let rule = jobs.site.rule(self.verification.noise_seconds);
         self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
-        let mut waiting = self.screening.open(planned, &|left| self.plan.calls_of(left));
+        let mut waiting = {
+            let calls = |left: &Subject| self.plan.calls_of(left);
+            self.screening.open(planned, &calls, &Stakes::of(self.plan))
+        };
         let hypotheses = waiting.iter().map(|one| one.what.hypotheses()).sum();
         self.needed_launches = verdict::launches_needed(hypotheses, options.alpha, options.test);
         self.plan_launches(hypotheses);

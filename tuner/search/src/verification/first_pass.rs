@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_bench::prediction;
-use kilter_model::plan::{self, Plan, Subject};
+use kilter_model::plan::{self, Plan, Stakes, Subject};
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::{Block, Repetitions};
 use kilter_stats::verdict;
@@ -49,6 +49,8 @@ pub(super) struct FirstPass {
     launches: usize,
     /// The first of them.
     first: BTreeMap<Subject, First>,
+    /// Seconds of the application in what is measured.
+    stakes: Stakes,
 }
 
 /// The pass that fits the options: a screening of all subjects, unless predictors or a fixed design were asked for, or times are exact.
@@ -74,6 +76,7 @@ pub(super) fn first_pass(
     }
     let mut pass = FirstPass {
         screened: true,
+        stakes: Stakes::of(plan),
         ..FirstPass::default()
     };
     jobs.progress.phase(
@@ -173,9 +176,14 @@ impl FirstPass {
             rest.retain(|one| !reached.contains(one));
             if !rest.is_empty() {
                 jobs.progress.note(&format!(
-                    "{label}: {} of {} items were looked at so far, coarse sizes first; the others follow if the time reaches them",
+                    "{label}: {} of {} items were looked at so far, {}; the others follow if the time reaches them",
                     subjects.len() - rest.len(),
-                    subjects.len()
+                    subjects.len(),
+                    if plan.calls.is_empty() {
+                        "coarse sizes first"
+                    } else {
+                        "those first in which the application spends most"
+                    }
                 ));
             }
             if jobs.budget.spent_seconds() < limit_seconds {
@@ -238,7 +246,7 @@ impl FirstPass {
             seconds: seconds.min(jobs.site.options.repetitions.seconds),
             ..SCREENING
         };
-        let blocks = plan::blocks_coarse_first(subjects, jobs.run.seed, &name, rule);
+        let blocks = plan::blocks_coarse_first(subjects, jobs.run.seed, &name, rule, &self.stakes);
         let launched = launch(jobs, &name, setup, blocks, verification, None)?;
         self.timed
             .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);

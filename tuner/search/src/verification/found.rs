@@ -7,6 +7,8 @@ use kilter_model::plan::{PlannedCell, Subject};
 use kilter_protocol::report::Synchronised;
 use kilter_stats::verdict::{Comparison, Outcome};
 
+use super::InTurn;
+
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;
 
@@ -56,6 +58,8 @@ pub struct Verification {
     pub launches: usize,
     /// Cells of a proof for which the budget had no room, by guideline and left side.
     pub out_of_reach: BTreeSet<(String, Subject)>,
+    /// In a proof, calls that combine elements of [another type](other_type), under the deployment and in the untouched library.
+    pub of_other_type: InTurn,
     /// Medians of the reference cell, launch by launch, in seconds.
     pub reference: Vec<Vec<f64>>,
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use kilter_model::plan::{self, Subject};
 use kilter_model::setup::Setup;
+use kilter_protocol::plan::Operand;
 
 use super::allowance::{Allowance, Limit};
 use super::launches::{Timed, launch};
 use super::side_by_side::UNTOUCHED;
-use super::{Medians, Verification};
+use super::{Medians, Verification, other_type};
 use crate::PROOF_LAUNCHES;
 use crate::context::Jobs;
 
@@ -27,14 +28,14 @@ pub struct InTurn {
 }
 
 /// Measures `subjects` in launches under `setup`, each followed by one of the untouched library; `None` where the budget has no room for
-/// launches from which something would follow.
+/// launches from which something would follow. Calls that combine data do so with elements of this type, if there is one.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
 pub fn measure_in_turn(
     jobs: &Jobs<'_>,
     (label, setup): (&str, &Setup),
-    subjects: &BTreeSet<Subject>,
+    (subjects, operand): (&BTreeSet<Subject>, Option<Operand>),
 ) -> anyhow::Result<Option<InTurn>> {
     let options = jobs.site.options;
     let launches = options.launches.min(PROOF_LAUNCHES);
@@ -55,9 +56,13 @@ pub fn measure_in_turn(
         ];
         for (setup, suffix, timed) in sides {
             let name = format!("{label}/{made}{suffix}");
-            let blocks = plan::blocks(subjects, jobs.run.seed, &name, options.repetitions);
+            let mut blocks = plan::blocks(subjects, jobs.run.seed, &name, options.repetitions);
+            if let Some(operand) = operand {
+                blocks = other_type::blocks(&blocks, subjects, (options, operand));
+            }
             let launched = launch(jobs, &name, setup, blocks, &mut unused, None)?;
             timed.collect(made, &launched.blocks, &launched.outcomes, &mut unused.failed);
+            other_type::collect(timed, made, &launched.blocks, &launched.outcomes);
         }
         dearest = dearest.max(jobs.budget.spent_seconds() - begin);
         made += 1;

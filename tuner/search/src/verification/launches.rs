@@ -48,7 +48,6 @@ impl Timed {
     }
 
     /// Notes a median.
-    #[cfg(test)]
     pub(super) fn insert(&mut self, subject: Subject, launch: usize, seconds: f64) {
         self.medians.entry(subject).or_default().insert(launch, seconds);
     }

@@ -6,7 +6,7 @@
 //! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`together`] says which sizes share a block, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
 //! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, as far as
-//! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, [`mod@apart`] measures ranks that arrive apart, and [`mod@shown`] launches files without judging.
+//! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, [`mod@other_type`] adds calls with another type to it, [`mod@apart`] measures ranks that arrive apart, and [`mod@shown`] launches files without judging.
 
 mod admission;
 mod allowance;
@@ -19,6 +19,7 @@ mod in_turn;
 mod launches;
 mod learnt;
 mod one_mode;
+mod other_type;
 mod pacing;
 mod screened;
 mod second_launch;
@@ -50,6 +51,7 @@ pub use in_turn::{InTurn, measure_in_turn};
 pub use launches::OfTheUntouchedLibrary;
 use launches::{Timed, launch};
 pub use one_mode::in_one_mode;
+pub use other_type::{id as id_of_type, other_type, type_in};
 use screened::Screening;
 pub use shown::show;
 use side_by_side::Beside;
@@ -172,6 +174,14 @@ impl<'a, 'b> Work<'a, 'b> {
         let launched = launch(self.jobs, &name, self.setup, blocks, &mut self.verification, noise)?;
         let failed = &mut self.verification.failed;
         self.timed.collect(number, &launched.blocks, &launched.outcomes, failed);
+        if let Some(beside) = &mut self.beside {
+            other_type::collect(
+                &mut beside.of_other_type.0,
+                number,
+                &launched.blocks,
+                &launched.outcomes,
+            );
+        }
         self.verification.reference.push(launched.reference);
         self.verification.launches += 1;
         self.keys.push(name);
@@ -199,7 +209,17 @@ impl<'a, 'b> Work<'a, 'b> {
                 ..block
             }
         }));
-        if !splits.is_empty() {
+        let others = match &self.beside {
+            Some(Beside {
+                left,
+                other_type: Some(operand),
+                ..
+            }) => other_type::blocks(&blocks, left, (self.jobs.site.options, *operand)),
+            _ => Vec::new(),
+        };
+        let is_mixed = !splits.is_empty() || !others.is_empty();
+        blocks.extend(others);
+        if is_mixed {
             // Among the others, not behind them.
             blocks.sort_by_key(|block| block.seed);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_model::plan::{PlannedCell, Subject};
+use kilter_model::plan::{PlannedCell, Stakes, Subject};
 use kilter_render::format::count;
 use kilter_stats::sample::Sample;
 use kilter_stats::verdict::screening::{Expected, Screened, Sides, deviation_of, screen};
@@ -61,7 +61,7 @@ impl Screening {
     }
 
     /// Cells to confirm, each pair and each function by itself. `calls` gives an application's calls of a left side.
-    pub(super) fn open(&self, cells: &Cells, calls: &dyn Fn(&Subject) -> f64) -> Vec<Waiting<Cells>> {
+    pub(super) fn open(&self, cells: &Cells, calls: &dyn Fn(&Subject) -> f64, stakes: &Stakes) -> Vec<Waiting<Cells>> {
         let mut gains: BTreeMap<Key, f64> = BTreeMap::new();
         for (planned, _, screened) in &self.all {
             let gain = gains.entry(key(planned)).or_default();
@@ -72,8 +72,10 @@ impl Screening {
             .each()
             .map(|one| {
                 let keys: BTreeSet<Key> = one.comparisons().iter().map(|(_, planned)| key(planned)).collect();
+                let subjects = one.subjects();
                 Waiting {
-                    subjects: one.subjects(),
+                    stake_seconds: stakes.most(&subjects),
+                    subjects,
                     expected: Expected::Violation,
                     gain_seconds: keys.iter().filter_map(|key| gains.get(key)).copied().sum(),
                     what: one,
@@ -246,7 +248,7 @@ mod tests {
         );
         // 64 bytes take longer than 512 and 4096; the others are in order.
         assert_eq!(outcomes(&all, "GL1"), [(8, Holds), (64, Screened), (512, Holds)]);
-        let mut open = screening.open(&cells, &|_| 1.0);
+        let mut open = screening.open(&cells, &|_| 1.0, &Stakes::default());
         assert_eq!(open.len(), 2);
         let expected = |open: &mut Vec<Waiting<Cells>>, launches| {
             screening.expect(open, Some(Reach::of(0.02, launches, 10, &Rule::default())));
@@ -263,7 +265,7 @@ mod tests {
         let pair = open.pop().unwrap();
         assert_eq!(pair.subjects.len(), 2);
         assert!((3e-6..6e-6).contains(&pair.gain_seconds), "{}", pair.gain_seconds);
-        let twice = screening.open(&cells, &|_| 2.0);
+        let twice = screening.open(&cells, &|_| 2.0, &Stakes::default());
         approx::assert_relative_eq!(twice[0].gain_seconds, 2.0 * pair.gain_seconds);
     }
 
@@ -281,7 +283,7 @@ mod tests {
     fn a_pass_that_is_not_trusted_leaves_everything_open() {
         let (cells, timed, _) = screened(&[(8, 4.0), (64, 6.0)]);
         let screening = Screening::of(&cells, &timed, &Rule::default(), false);
-        let open = screening.open(&cells, &|_| 1.0);
+        let open = screening.open(&cells, &|_| 1.0, &Stakes::default());
         assert_eq!(
             open.iter().map(|one| one.what.hypotheses()).sum::<usize>(),
             cells.hypotheses()
@@ -333,7 +335,7 @@ mod tests {
         let (cells, timed, _) = screened(&[(8, 9.9), (64, 10.6), (512, 20.0)]);
         let screening = Screening::of(&cells, &timed, &Rule::default(), true);
         let expected = |reach: Option<Reach>| -> Vec<(u64, Expected)> {
-            let mut open = screening.open(&cells, &|_| 1.0);
+            let mut open = screening.open(&cells, &|_| 1.0, &Stakes::default());
             screening.expect(&mut open, reach);
             let pairs = open.iter().filter(|one| one.what.comparisons().len() == 1);
             let pairs = pairs.map(|one| (one.what.comparisons()[0].1.left.bytes, one.expected));

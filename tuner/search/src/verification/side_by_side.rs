@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kilter_model::plan::{Plan, PlannedCell, Subject};
+use kilter_model::plan::{Plan, PlannedCell, Stakes, Subject};
 use kilter_model::setup::Setup;
+use kilter_protocol::plan::Operand;
 use kilter_stats::verdict::dependence::Looks;
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 
@@ -12,7 +13,7 @@ use super::cells::Cells;
 use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
 use super::within_reach::{self, Expected};
-use super::{Medians, Verification, Work, number_of};
+use super::{InTurn, Medians, Verification, Work, number_of, other_type};
 use crate::PROOF_LAUNCHES;
 use crate::context::{Facts, Jobs};
 
@@ -26,6 +27,10 @@ pub(super) struct Beside {
     pub(super) left: BTreeSet<Subject>,
     /// Its times.
     timed: Timed,
+    /// Another type that calls combine elements of as well.
+    pub(super) other_type: Option<Operand>,
+    /// Times of calls that combine elements of another type, under the deployment and in the untouched library.
+    pub(super) of_other_type: (Timed, Timed),
 }
 
 /// Subjects and cells that a deployment acts on.
@@ -38,6 +43,9 @@ pub struct Reached<'r> {
     /// True of subjects that may take another time than in an earlier proof; `None` where there is none. The others are not measured.
     pub changed: Option<&'r dyn Fn(&Subject) -> bool>,
 }
+
+/// Seconds of a proof over those of one type alone from which on another type is measured as well: what is taken back needs a second proof.
+const WITH_OTHER_TYPE: f64 = 2.0;
 
 /// Launches of a proof of what changed that look for calls which became slower; one of everything has twice as many.
 const LAUNCHES_OF_CHANGES: usize = 5;
@@ -67,7 +75,7 @@ pub fn prove(
     let mut planned = Cells::planned(plan, touched);
     planned.retain_touched(&is_changed);
     let (planned, beyond) = if is_screened {
-        divide(jobs, facts, planned, &left, reached.first)
+        divide(jobs, facts, (planned, &Stakes::of(plan)), &left, reached.first)
     } else {
         (planned, Cells::default())
     };
@@ -101,12 +109,13 @@ pub fn prove(
     work.most_launches = options.launches.min(PROOF_LAUNCHES);
     work.beside = Some(Beside {
         left,
-        timed: Timed::default(),
+        ..Beside::default()
     });
     let mut cells = Cells::new(plan, &work.pass.timed, options.effect_floor);
     cells.retain_touched(touched);
     cells.retain_touched(&is_changed);
     cells.leave_out(&out_of_reach);
+    work.choose_other_type(&cells);
     if is_screened {
         work.confirm(&cells)?;
         let launches = reached
@@ -119,6 +128,11 @@ pub fn prove(
     let untouched = work.beside.take().unwrap_or_default();
     let mut verification = work.into_verification();
     verification.out_of_reach = out_of_reach;
+    verification.of_other_type = InTurn {
+        deployed: untouched.of_other_type.0.medians(),
+        untouched: untouched.of_other_type.1.medians(),
+        launches: verification.launches,
+    };
     let mut medians = untouched.timed.medians();
     medians.retain(|subject, _| untouched.left.contains(subject));
     Ok((verification, medians))
@@ -128,7 +142,7 @@ pub fn prove(
 fn divide(
     jobs: &Jobs<'_>,
     facts: &Facts,
-    planned: Cells,
+    (planned, stakes): (Cells, &Stakes),
     left: &BTreeSet<Subject>,
     first: &dyn Fn(&PlannedCell) -> bool,
 ) -> (Cells, Cells) {
@@ -136,6 +150,7 @@ fn divide(
     let expected = Expected {
         costs: &facts.costs(),
         on_both_sides: left,
+        stakes,
         screening_launches: SCREENING_LAUNCHES,
         launches: jobs.site.options.launches.min(PROOF_LAUNCHES),
         launch_seconds: jobs.launch_seconds(),
@@ -162,6 +177,24 @@ impl Work<'_, '_> {
         subjects
     }
 
+    /// Chooses another type for calls that combine data, where the seconds reach for it as well.
+    fn choose_other_type(&mut self, cells: &Cells) {
+        let price = self.launch_price(&self.with_left(cells.subjects()));
+        let has_time = self.left_seconds() > WITH_OTHER_TYPE * price * self.most_launches as f64;
+        let Some(operand) = other_type::other_type(self.jobs.site.options) else {
+            return;
+        };
+        if has_time && let Some(beside) = &mut self.beside {
+            beside.other_type = Some(operand);
+        } else {
+            self.jobs.progress.note(&format!(
+                "{}: with doubles alone, since the budget has not the seconds for {} as well",
+                self.label,
+                operand.element.mpi_name()
+            ));
+        }
+    }
+
     /// Makes one launch of the untouched library, in a proof, with the same blocks as the launch beside it: what else is measured in a block is in the
     /// caches, and would make the one side slower than the other. Returns its cost in seconds.
     pub(super) fn launch_untouched(&mut self, number: usize, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
@@ -177,6 +210,12 @@ impl Work<'_, '_> {
         beside
             .timed
             .collect(number, &launched.blocks, &launched.outcomes, failed);
+        other_type::collect(
+            &mut beside.of_other_type.1,
+            number,
+            &launched.blocks,
+            &launched.outcomes,
+        );
         Ok(launched.seconds)
     }
 

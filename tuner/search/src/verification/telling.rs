@@ -33,9 +33,11 @@ impl Work<'_, '_> {
                 1 => "after one launch".to_owned(),
                 launches => format!("after {launches} launches"),
             };
-            let counts = [(open, "are undecided"), (screened, "were only screened")];
+            let counts = [(open, "undecided"), (screened, "only screened")];
             let counts = counts.into_iter().filter(|(cells, _)| *cells > 0);
-            let counts: Vec<String> = counts.map(|(cells, what)| format!("{cells} cells {what}")).collect();
+            let counts: Vec<String> = counts
+                .map(|(cells, what)| format!("{} {what}", kilter_render::format::count(cells, "cell")))
+                .collect();
             self.jobs.progress.warn(&format!(
                 "{:.0} s of the budget were spent {when}; {}; raise --budget for surer verdicts",
                 self.jobs.budget.spent_seconds(),

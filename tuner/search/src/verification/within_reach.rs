@@ -1,11 +1,12 @@
-//! Cells that the seconds of a proof reach for: those that have to be proven, then as many others as fit, the cheapest first. Pure.
+//! Cells that the seconds of a proof reach for: those that have to be proven, then as many others as fit, the cheapest first, or those in which an application spends most for
+//! their price. Pure.
 //!
 //! A rule for one size touches its collective at every size. To screen all of that may take the whole time of a proof, and nothing would be said
 //! of what was changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kilter_model::plan::Subject;
+use kilter_model::plan::{Stakes, Subject};
 
 use super::cells::Cells;
 use crate::context::Cost;
@@ -20,6 +21,8 @@ pub(super) struct Expected<'a> {
     pub(super) costs: &'a BTreeMap<Subject, Cost>,
     /// Subjects that are timed in the untouched library, too.
     pub(super) on_both_sides: &'a BTreeSet<Subject>,
+    /// Seconds of the application in each.
+    pub(super) stakes: &'a Stakes,
     /// Launches of the screening.
     pub(super) screening_launches: usize,
     /// Launches that decide, of each side.
@@ -52,11 +55,11 @@ pub(super) fn divide(cells: Cells, is_first: &dyn Fn(&Cells) -> bool, expected: 
         .into_iter()
         .map(|one| {
             let subjects = one.subjects();
-            let price = subjects.iter().map(|subject| expected.price_seconds(subject)).sum();
-            (price, subjects, one)
+            let price: f64 = subjects.iter().map(|subject| expected.price_seconds(subject)).sum();
+            (expected.stakes.most(&subjects) / price, subjects, one)
         })
         .collect();
-    waiting.sort_by(|a, b| a.0.total_cmp(&b.0));
+    waiting.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut beyond = Cells::default();
     for (_, subjects, one) in waiting {
         let further: f64 = subjects
@@ -102,6 +105,7 @@ mod tests {
         let expected = Expected {
             costs: &costs.collect(),
             on_both_sides: &SIZES.map(|bytes| Subject::library(Collective::Reduce, bytes)).into(),
+            stakes: &Stakes::default(),
             screening_launches: 2,
             launches: 10,
             launch_seconds: 1.0,
@@ -137,6 +141,7 @@ mod tests {
         let expected = Expected {
             costs: &BTreeMap::new(),
             on_both_sides: &BTreeSet::new(),
+            stakes: &Stakes::default(),
             screening_launches: 2,
             launches: 10,
             launch_seconds: 1.0,
