@@ -7,10 +7,19 @@ use kilter_model::plan::{PlannedCell, Subject};
 use kilter_protocol::report::Synchronised;
 use kilter_stats::verdict::{Comparison, Outcome};
 
-use super::InTurn;
-
 /// Medians of one subject, one per launch, in seconds.
 pub type Medians = BTreeMap<Subject, Vec<f64>>;
+
+/// Medians of both sides.
+#[derive(Debug, Clone, Default)]
+pub struct InTurn {
+    /// Under the deployment.
+    pub deployed: Medians,
+    /// In the untouched library.
+    pub untouched: Medians,
+    /// Launches of each.
+    pub launches: usize,
+}
 
 /// A judged cell.
 #[derive(Debug, Clone)]

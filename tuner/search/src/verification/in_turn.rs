@@ -9,23 +9,12 @@ use kilter_protocol::plan::Operand;
 use super::allowance::{Allowance, Limit};
 use super::launches::{Timed, launch};
 use super::side_by_side::UNTOUCHED;
-use super::{Medians, Verification, other_type};
+use super::{InTurn, Verification, other_type};
 use crate::PROOF_LAUNCHES;
 use crate::context::Jobs;
 
 /// Launches of each side without which nothing is said.
 const FEWEST_LAUNCHES: usize = 5;
-
-/// Medians of both sides.
-#[derive(Debug, Clone, Default)]
-pub struct InTurn {
-    /// Under the deployment.
-    pub deployed: Medians,
-    /// In the untouched library.
-    pub untouched: Medians,
-    /// Launches of each.
-    pub launches: usize,
-}
 
 /// Measures `subjects` in launches under `setup`, each followed by one of the untouched library; `None` where the budget has no room for
 /// launches from which something would follow. Calls that combine data do so with elements of this type, if there is one.
