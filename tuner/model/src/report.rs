@@ -148,7 +148,7 @@ impl AtStake {
         const NAMED: usize = 3;
         let missing = &self.not_looked_at;
         if missing.is_empty() {
-            return "All calls of the application that guidelines speak of were looked at.".to_owned();
+            return "Calls that hold at least 99 % of the application's time were looked at, of those that guidelines speak of.".to_owned();
         }
         // What is missing is never rounded away.
         let percent = (100.0 * self.looked_at_seconds / self.seconds).floor().min(99.0);

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
 use kilter_bench::store::{Run, Store, TakenOver};
 use kilter_model::config::guideline;
-use kilter_model::config::mix::Mix;
+use kilter_model::config::mix::{Calls, Mix, NEGLIGIBLE};
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::report::Report;
@@ -313,9 +313,24 @@ fn mix_notes(mix: &Mix, options: &Options, plan: &Plan) -> Vec<String> {
             others.join(", ")
         ));
     }
+    let negligible = mix.negligible(options.ranks, nodes);
+    let is_negligible = |calls: &&Calls| negligible.iter().any(|other| std::ptr::eq(*other, *calls));
+    if let Some(most) = negligible.last() {
+        notes.push(format!(
+            "{} of {}, of {} at most, hold {:.0} % of the application's time in such calls together or less, and are left as they are",
+            match negligible.len() {
+                1 => "One function at one size".to_owned(),
+                several => format!("{several} functions and sizes"),
+            },
+            mix.file,
+            kilter_render::format::seconds(most.seconds.unwrap_or(0.0)),
+            100.0 * NEGLIGIBLE
+        ));
+    }
     let is_planned = |function: &str| plan.calls.values().any(|called| called.function == function);
     let silent: BTreeSet<&str> = mix
         .on(options.ranks, nodes)
+        .filter(|calls| !is_negligible(calls))
         .map(|calls| calls.function.as_str())
         .filter(|function| !is_planned(function))
         .collect();

@@ -278,3 +278,29 @@ fn launches_of_gain(run: &Run, function: &str) -> usize {
     assert_eq!(gain.verdict, GainVerdict::Faster);
     gain.launches
 }
+
+/// More is faster than the budget can prove. Nothing was deployed then, since a proof that is cut shows nothing: a part that is proven is deployed now.
+#[test]
+fn what_the_budget_cannot_prove_is_left_out_and_the_rest_is_proven() {
+    let rows = [
+        "allgather.ring",
+        "allreduce.ring",
+        "bcast.binomial",
+        "gather.binomial",
+        "reduce.binomial",
+        "scan.linear",
+        "scatter.binomial",
+    ];
+    let library = rows
+        .into_iter()
+        .fold(ScriptedLibrary::new().slower(300.0), |library, row| {
+            library.row(row, |_, usual| 0.4 * usual)
+        });
+    let run = tune(
+        library,
+        "--guidelines GL* --sizes 1..64KiB:x4 --only algorithms --budget 46",
+    );
+    warning(&run, "the budget has not the seconds to prove what was chosen for");
+    assert!(!run.report.changes.is_empty(), "{:#?}", run.report.warnings);
+    assert!(run.seconds < 46.0 + 3.0, "{}", run.seconds);
+}

@@ -16,11 +16,12 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{self, InTurn, JudgedCell, Medians, Reached, Verification, prove};
+use kilter_search::verification::{self, FEWEST_OF_PROOF, InTurn, JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
 use super::spoilt::{Calls, gainless, spoilt};
 use super::taking_back::{take_back, take_back_broken, take_back_gainless, take_back_idle};
+use super::within_reach::keep_within_reach;
 use super::{Tuned, apart};
 
 /// Verifications of one deployment, each with less in it than the one before.
@@ -57,6 +58,9 @@ pub(super) fn deploy_and_verify(
     ledger: &mut Ledger,
     tuned: &mut Tuned,
 ) -> anyhow::Result<()> {
+    if ledger.verified().is_empty() {
+        keep_within_reach((parts.jobs, parts.plan, parts.facts), ledger, tuned);
+    }
     let mut earlier: Option<Earlier> = None;
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
@@ -132,9 +136,6 @@ fn is_cut(jobs: &Jobs<'_>, proof: &Verification) -> Option<String> {
     let is_short = proof.launches < FEWEST_OF_PROOF.min(options.launches);
     (is_short && !options.is_exact()).then(|| kilter_render::format::count(proof.launches, "launch"))
 }
-
-/// Fewest launches of a proof: by fewer pairs no test decides anything.
-const FEWEST_OF_PROOF: usize = 5;
 
 /// Files that were written, and what launches under them showed.
 struct Proven {

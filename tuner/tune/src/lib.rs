@@ -21,6 +21,7 @@ mod rounds;
 mod searching;
 mod spoilt;
 mod taking_back;
+mod within_reach;
 
 /// Result of the loop.
 #[derive(Debug)]

@@ -156,6 +156,12 @@ fn close(ledger: &mut Ledger, progress: &Progress, cell: Cell, because: &str, be
     selection.is_some()
 }
 
+/// Takes back the selection of a cell whose proof the budget has not the seconds for.
+pub(super) fn forgo_unproven(ledger: &mut Ledger, cell: Cell, before: &Verification) {
+    let because = "the budget has not the seconds to prove it";
+    ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before));
+}
+
 /// Names of the guidelines' cells of this volume of this collective.
 fn names_at(cell: Cell, verification: &Verification) -> Vec<String> {
     let is_its = |judged: &&JudgedCell| {

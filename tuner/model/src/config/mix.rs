@@ -104,6 +104,9 @@ enum RawBytes {
     Text(String),
 }
 
+/// Share of an application's seconds in all calls below which some are left as they are.
+pub const NEGLIGIBLE: f64 = 0.01;
+
 /// The functions without a volume.
 const WITHOUT_BYTES: [&str; 2] = ["barrier", "ibarrier"];
 
@@ -183,7 +186,10 @@ impl Mix {
     #[must_use]
     pub fn of(&self, function: &str, ranks: usize, nodes: Option<usize>, grid: &[u64]) -> BTreeMap<u64, Made> {
         let mut by_size: BTreeMap<u64, Made> = BTreeMap::new();
-        for calls in self.on(ranks, nodes).filter(|calls| calls.function == function) {
+        let negligible = self.negligible(ranks, nodes);
+        let is_worth_it = |calls: &&Calls| !negligible.iter().any(|other| std::ptr::eq(*other, *calls));
+        let its = self.on(ranks, nodes).filter(|calls| calls.function == function);
+        for calls in its.filter(is_worth_it) {
             let (low, high) = calls.bytes;
             let mut sizes: BTreeSet<u64> = grid
                 .iter()
@@ -200,6 +206,25 @@ impl Mix {
             }
         }
         by_size
+    }
+
+    /// The entries for such a communicator that together hold [`NEGLIGIBLE`] of the measured seconds at most, the least first: no launch is worth it. None
+    /// where the seconds of an entry are not known.
+    #[must_use]
+    pub fn negligible(&self, ranks: usize, nodes: Option<usize>) -> Vec<&Calls> {
+        let seconds = |calls: &&Calls| calls.seconds;
+        let all: Vec<&Calls> = self.on(ranks, nodes).collect();
+        let Some(total) = all.iter().map(seconds).sum::<Option<f64>>() else {
+            return Vec::new();
+        };
+        let mut least = all;
+        least.sort_by(|a, b| a.seconds.unwrap_or(0.0).total_cmp(&b.seconds.unwrap_or(0.0)));
+        let mut sum = 0.0;
+        let fits = |calls: &&Calls| {
+            sum += calls.seconds.unwrap_or(0.0);
+            sum <= NEGLIGIBLE * total
+        };
+        least.into_iter().take_while(fits).collect()
     }
 
     /// The entries for a communicator of `ranks`, on `nodes` if that is known.
@@ -324,6 +349,31 @@ mod tests {
             BTreeMap::from([(262_144, 40.0)])
         );
         assert_eq!(mix.communicator_sizes(), BTreeSet::from([2]));
+    }
+
+    #[test]
+    fn calls_that_hold_a_hundredth_together_are_left_alone_where_all_seconds_are_known() {
+        let entry = |bytes: u64, rest: &str| format!("[[call]]\nfunction = \"bcast\"\nbytes = {bytes}\n{rest}\n");
+        let parse = |text: String| Mix::parse(&text, "mix.toml").unwrap();
+        let known = |last: &str| {
+            let all = [(8, "0.004"), (16, "0.99"), (64, "0.003"), (512, "0.005")];
+            let mut text: String = all
+                .iter()
+                .map(|(bytes, seconds)| entry(*bytes, &format!("seconds = {seconds}")))
+                .collect();
+            text += &entry(4096, last);
+            parse(text)
+        };
+        let left = |mix: &Mix| {
+            let all = mix.negligible(2, None).into_iter();
+            all.map(|calls| calls.bytes.0).collect::<Vec<_>>()
+        };
+        let mix = known("seconds = 0.01");
+        assert_eq!(left(&mix), [64, 8], "with 512 B they are more than a hundredth");
+        let sizes: Vec<u64> = mix.of("bcast", 2, None, &[]).into_keys().collect();
+        assert_eq!(sizes, [16, 512, 4096]);
+        assert!(left(&known("calls = 1")).is_empty(), "nobody knows what it takes");
+        assert!(left(&known("seconds = 0.01\nranks = 4")).contains(&64));
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub struct Reached<'r> {
 /// Seconds of a proof over those of one type alone from which on another type is measured as well: what is taken back needs a second proof.
 const WITH_OTHER_TYPE: f64 = 2.0;
 
+/// Fewest launches of a proof: by fewer pairs no test decides anything.
+pub const FEWEST_OF_PROOF: usize = 5;
+
 /// Launches of a proof of what changed that look for calls which became slower; one of everything has twice as many.
 const LAUNCHES_OF_CHANGES: usize = 5;
 
@@ -136,6 +139,34 @@ pub fn prove(
     let mut medians = untouched.timed.medians();
     medians.retain(|subject, _| untouched.left.contains(subject));
     Ok((verification, medians))
+}
+
+/// True if the budget has the seconds for the fewest launches from which a proof follows, of the cells that have to be in it.
+#[must_use]
+pub fn is_within_reach(jobs: &Jobs<'_>, plan: &Plan, facts: &Facts, reached: Reached<'_>) -> bool {
+    let options = jobs.site.options;
+    if options.is_exact() || options.fixed || !options.by_variance {
+        return true;
+    }
+    let mut left = plan.library_subjects();
+    left.retain(reached.touched);
+    let cells = Cells::planned(plan, reached.touched);
+    let is_first = |cells: &Cells| cells.comparisons().iter().any(|(_, planned)| (reached.first)(planned));
+    let subjects = cells
+        .each()
+        .filter(is_first)
+        .flat_map(|cells| cells.subjects())
+        .collect();
+    let expected = Expected {
+        costs: &facts.costs(),
+        on_both_sides: &left,
+        stakes: &Stakes::default(),
+        screening_launches: SCREENING_LAUNCHES,
+        launches: FEWEST_OF_PROOF.min(options.launches),
+        launch_seconds: jobs.launch_seconds(),
+        left_seconds: jobs.budget.left_seconds(),
+    };
+    expected.seconds(&subjects) <= within_reach::PLANNED_SHARE * expected.left_seconds
 }
 
 /// Divides the planned cells into those that the seconds reach for, and those that they do not, which is said.

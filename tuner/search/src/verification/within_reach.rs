@@ -12,7 +12,7 @@ use super::cells::Cells;
 use crate::context::Cost;
 
 /// Share of the seconds left that a proof plans with, because a launch may take longer than the ones before.
-const PLANNED_SHARE: f64 = 0.8;
+pub(super) const PLANNED_SHARE: f64 = 0.8;
 
 /// Expected launches of a proof.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,12 @@ pub(super) struct Expected<'a> {
 }
 
 impl Expected<'_> {
+    /// Seconds of all launches with these subjects.
+    pub(super) fn seconds(&self, subjects: &BTreeSet<Subject>) -> f64 {
+        let starts = (self.screening_launches + 2 * self.launches) as f64 * self.launch_seconds;
+        starts + subjects.iter().map(|one| self.price_seconds(one)).sum::<f64>()
+    }
+
     fn price_seconds(&self, subject: &Subject) -> f64 {
         let Some(cost) = self.costs.get(subject) else {
             return 0.0;
@@ -49,8 +55,7 @@ pub(super) fn divide(cells: Cells, is_first: &dyn Fn(&Cells) -> bool, expected: 
     let mut within = Cells::default();
     first.into_iter().for_each(|one| within.append(one));
     let mut timed = within.subjects();
-    let starts = (expected.screening_launches + 2 * expected.launches) as f64 * expected.launch_seconds;
-    let mut seconds = starts + timed.iter().map(|one| expected.price_seconds(one)).sum::<f64>();
+    let mut seconds = expected.seconds(&timed);
     let mut waiting: Vec<(f64, BTreeSet<Subject>, Cells)> = others
         .into_iter()
         .map(|one| {
