@@ -87,7 +87,7 @@ pub fn entries(profile: &Profile) -> Vec<Entry> {
                 function: function.clone(),
                 bytes: (bytes, bytes),
                 count: sum.calls as f64 / ranks_that_call as f64,
-                seconds: Some(sum.seconds / ranks_that_call as f64).filter(|seconds| *seconds > 0.0),
+                seconds: Some(sum.seconds / ranks_that_call as f64),
                 ranks: Some(*ranks as usize),
                 nodes: known(*nodes),
             },

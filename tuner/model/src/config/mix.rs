@@ -43,7 +43,7 @@ pub struct Calls {
     pub bytes: (u64, u64),
     /// Number of calls on each rank; above 0.
     pub count: f64,
-    /// Seconds that a rank spends in all of them, if they were measured; above 0.
+    /// Seconds that a rank spends in all of them, if they were measured.
     pub seconds: Option<f64>,
     /// Size of the communicator; `None` for any.
     pub ranks: Option<usize>,
@@ -132,7 +132,7 @@ enum Mistake {
     #[error("calls: `{0}` is no number of calls; allowed: above 0")]
     Calls(f64),
     /// The time in the calls is none.
-    #[error("seconds: `{0}` is no time that a rank spends in these calls; allowed: above 0")]
+    #[error("seconds: `{0}` is no time that a rank spends in these calls; allowed: 0 and above")]
     CallSeconds(f64),
     /// A number of ranks or nodes is 0.
     #[error("{key}: `0` is no {what}; give at least 1")]
@@ -269,7 +269,7 @@ fn calls(raw: RawCalls, at: &Range<usize>) -> Result<Calls, At<Mistake>> {
         count => count.map_or(1.0, Spanned::into_inner),
     };
     let seconds = match raw.seconds {
-        Some(seconds) if !(seconds.as_ref().is_finite() && *seconds.as_ref() > 0.0) => {
+        Some(seconds) if !(seconds.as_ref().is_finite() && *seconds.as_ref() >= 0.0) => {
             return Err(At::value(&seconds, Mistake::CallSeconds(*seconds.as_ref())));
         }
         seconds => seconds.map(Spanned::into_inner),
@@ -402,7 +402,7 @@ mod tests {
             (entry("bytes = \"8..1\""), ["line 3", "bytes", "empty range"]),
             (entry("bytes = 8\ncalls = -1"), ["line 4", "calls", "above 0"]),
             (entry("bytes = 8\ncalls = nan"), ["line 4", "calls", "above 0"]),
-            (entry("bytes = 8\nseconds = 0"), ["line 4", "seconds", "above 0"]),
+            (entry("bytes = 8\nseconds = -1"), ["line 4", "seconds", "0 and above"]),
             (entry("bytes = 8\nranks = 0"), ["line 4", "ranks", "at least 1"]),
             (entry("bytes = 8\nrank = 2"), ["line 4", "rank", "ranks"]),
             (entry(""), ["line 1", "bytes", "4KiB"]),

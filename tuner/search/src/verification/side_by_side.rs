@@ -212,10 +212,13 @@ impl Work<'_, '_> {
     fn choose_other_type(&mut self, cells: &Cells) {
         let price = self.launch_price(&self.with_left(cells.subjects()));
         let has_time = self.left_seconds() > WITH_OTHER_TYPE * price * self.most_launches as f64;
-        let Some(operand) = other_type::other_type(self.jobs.site.options) else {
+        let (Some(operand), Some(beside)) = (other_type::other_type(self.jobs.site.options), &mut self.beside) else {
             return;
         };
-        if has_time && let Some(beside) = &mut self.beside {
+        if !beside.left.iter().any(|one| one.task.functionality.has_operator()) {
+            return;
+        }
+        if has_time {
             beside.other_type = Some(operand);
         } else {
             self.jobs.progress.note(&format!(
