@@ -97,7 +97,7 @@ fn systemd_takes_the_timer_and_the_service() {
 }
 
 fn the_slow_host_of_a_cluster_is_named() {
-    let Some(cluster) = Cluster::up_with("4", &["--slow", "2:300us"]) else {
+    let Some(cluster) = Cluster::up_with("4", &["--slow", "2:3000us"]) else {
         return;
     };
     let out = tempfile::tempdir().unwrap();
