@@ -67,7 +67,7 @@ pub struct Verification {
     pub launches: usize,
     /// Cells of a proof for which the budget had no room, by guideline and left side.
     pub out_of_reach: BTreeSet<(String, Subject)>,
-    /// In a proof, calls that combine elements of [another type](other_type), under the deployment and in the untouched library.
+    /// In a proof, calls that combine elements of [another type](super::other_type()), under the deployment and in the untouched library.
     pub of_other_type: InTurn,
     /// Medians of the reference cell, launch by launch, in seconds.
     pub reference: Vec<Vec<f64>>,
