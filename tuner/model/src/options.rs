@@ -161,6 +161,12 @@ impl Options {
         self.platform.is_some()
     }
 
+    /// True if verifications begin with launches that screen all cells.
+    #[must_use]
+    pub fn screens(&self) -> bool {
+        self.by_variance && !self.fixed && !self.is_exact()
+    }
+
     /// These repetitions, or the one that exact times need.
     #[must_use]
     pub fn repetitions_or(&self, usual: Repetitions) -> Repetitions {

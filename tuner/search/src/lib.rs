@@ -39,3 +39,6 @@ pub const DAMAGE_FLOOR: f64 = 0.1;
 
 /// Launches that prove a deployment, unless fewer are asked for.
 pub(crate) const PROOF_LAUNCHES: usize = 10;
+
+/// Fewest launches of a proof of each side: by fewer pairs no test decides anything.
+pub const FEWEST_OF_PROOF: usize = 5;

@@ -55,7 +55,7 @@ pub(super) fn text(options: &Options, command: &str, plan: &Plan) -> String {
         out,
         "Budget: {seconds:.0} s of the clock on the wall, starts of jobs and checks included."
     );
-    let screening = if options.by_variance && !options.fixed && !options.is_exact() {
+    let screening = if options.screens() {
         format!(
             "screening of everything in {SCREENING_LAUNCHES} launches, then up to {} of the cells that may be violated",
             options.launches

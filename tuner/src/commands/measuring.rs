@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use kilter_bench::launch::{self, JobFailure};
 use kilter_bench::store::{Run, Store, TakenOver};
 use kilter_model::config::guideline;
-use kilter_model::config::mix::{Calls, Mix, NEGLIGIBLE};
+use kilter_model::config::mix::{Mix, NEGLIGIBLE};
 use kilter_model::options::Options;
 use kilter_model::plan::Plan;
 use kilter_model::report::Report;
@@ -313,8 +313,7 @@ fn mix_notes(mix: &Mix, options: &Options, plan: &Plan) -> Vec<String> {
             others.join(", ")
         ));
     }
-    let negligible = mix.negligible(options.ranks, nodes);
-    let is_negligible = |calls: &&Calls| negligible.iter().any(|other| std::ptr::eq(*other, *calls));
+    let (worth, negligible) = mix.by_weight(options.ranks, nodes);
     if let Some(most) = negligible.last() {
         notes.push(format!(
             "{} of {}, of {} at most, hold {:.0} % of the application's time in such calls together or less, and are left as they are",
@@ -328,9 +327,8 @@ fn mix_notes(mix: &Mix, options: &Options, plan: &Plan) -> Vec<String> {
         ));
     }
     let is_planned = |function: &str| plan.calls.values().any(|called| called.function == function);
-    let silent: BTreeSet<&str> = mix
-        .on(options.ranks, nodes)
-        .filter(|calls| !is_negligible(calls))
+    let silent: BTreeSet<&str> = worth
+        .iter()
         .map(|calls| calls.function.as_str())
         .filter(|function| !is_planned(function))
         .collect();

@@ -11,12 +11,13 @@ use kilter_model::plan::{Plan, Subject};
 use kilter_model::report::ArrivalCell;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Disproved;
+use kilter_search::FEWEST_OF_PROOF;
 use kilter_search::context::{Context, Facts, Jobs};
 use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{self, FEWEST_OF_PROOF, InTurn, JudgedCell, Medians, Reached, Verification, prove};
+use kilter_search::verification::{self, InTurn, JudgedCell, Medians, Reached, Verification, prove};
 use kilter_stats::verdict::Outcome;
 
 use super::spoilt::{Calls, gainless, spoilt};

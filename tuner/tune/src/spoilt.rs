@@ -69,7 +69,6 @@ pub(crate) fn spoilt(
 
 /// Says what the proof shows of calls with elements of another type.
 fn say_other_type(jobs: &Jobs<'_>, (deployed, untouched): (&Medians, &Medians), operand: Operand) {
-    let median = |medians: &Vec<f64>| Some(Sample::new(medians.clone()).ok()?.median());
     let gain = |(subject, own): (&Subject, &Vec<f64>)| Some((median(untouched.get(subject)?)? / median(own)?).ln());
     let gains: Vec<f64> = deployed.iter().filter_map(gain).collect();
     if !gains.is_empty() {
@@ -145,6 +144,10 @@ fn slower_calls(
     Ok((notes(slower), again))
 }
 
+fn median(medians: &[f64]) -> Option<f64> {
+    Some(Sample::new(medians.to_vec()).ok()?.median())
+}
+
 /// Time over the untouched library's from which on a promised gain counts as not seen.
 const NO_GAIN: f64 = 0.97;
 /// Names of the targets of calls that take as long as in the untouched library, beside the `mended` ones: a setting of whole launches that was deployed
@@ -156,7 +159,6 @@ pub(crate) fn gainless(
 ) -> BTreeSet<String> {
     let (own, reference, _) = in_one_mode((&after.medians, untouched), unchanged);
     let name = |(subject, deployed): (&Subject, &Vec<f64>)| {
-        let median = |medians: &Vec<f64>| Some(Sample::new(medians.clone()).ok()?.median());
         let ratio = median(deployed)? / median(reference.get(subject)?)?;
         let collective = subject.collective()?;
         (ratio > NO_GAIN && !mended(subject)).then(|| Target::unbounded(collective, subject.bytes).name())

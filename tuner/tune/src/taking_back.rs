@@ -6,7 +6,7 @@ use kilter_bench::launch::JobFailure;
 use kilter_bench::progress::Progress;
 use kilter_model::change::Cell;
 use kilter_model::config::library::Library;
-use kilter_model::deployment::Assignment;
+use kilter_model::deployment::{Assignment, Selection};
 use kilter_model::ledger::{Bar, Ledger};
 use kilter_model::plan::{Plan, Subject};
 use kilter_protocol::fault::FaultKind;
@@ -149,17 +149,21 @@ pub(super) fn take_back_gainless(ledger: &mut Ledger, progress: &Progress, gainl
 
 /// Takes back the selection of a cell, for which none is proposed any more. True if there was one.
 fn close(ledger: &mut Ledger, progress: &Progress, cell: Cell, because: &str, before: &Verification) -> bool {
-    let selection = ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before));
+    let selection = close_silently(ledger, cell, because, before);
     if let Some(selection) = &selection {
         progress.warn(&format!("`{}` is taken back: {because}", selection.id()));
     }
     selection.is_some()
 }
 
-/// Takes back the selection of a cell whose proof the budget has not the seconds for.
-pub(super) fn forgo_unproven(ledger: &mut Ledger, cell: Cell, before: &Verification) {
-    let because = "the budget has not the seconds to prove it";
-    ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before));
+/// The same without a warning; returns the selection.
+pub(super) fn close_silently(
+    ledger: &mut Ledger,
+    cell: Cell,
+    because: &str,
+    before: &Verification,
+) -> Option<Selection> {
+    ledger.take_back_selection(cell, because, Bar::Cell, names_at(cell, before))
 }
 
 /// Names of the guidelines' cells of this volume of this collective.

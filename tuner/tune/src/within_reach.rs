@@ -10,7 +10,7 @@ use kilter_search::context::{Facts, Jobs};
 use kilter_search::verification::{Reached, is_within_reach};
 
 use super::Tuned;
-use super::taking_back::forgo_unproven;
+use super::taking_back::close_silently;
 
 /// Takes back what was chosen for whole collectives until the proof of the others has its seconds: nothing is deployed after a proof that was cut, and a part
 /// that is proven is worth more. The collective in which an application spends least goes first, or the one with the fewest sizes.
@@ -43,7 +43,12 @@ pub(super) fn keep_within_reach((jobs, plan, facts): (&Jobs<'_>, &Plan, &Facts),
             .copied()
             .collect();
         for cell in cells {
-            forgo_unproven(ledger, cell, &tuned.before);
+            close_silently(
+                ledger,
+                cell,
+                "the budget has not the seconds to prove it",
+                &tuned.before,
+            );
         }
         left_out.push(least.mpi_name());
     }

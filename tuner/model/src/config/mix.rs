@@ -186,10 +186,8 @@ impl Mix {
     #[must_use]
     pub fn of(&self, function: &str, ranks: usize, nodes: Option<usize>, grid: &[u64]) -> BTreeMap<u64, Made> {
         let mut by_size: BTreeMap<u64, Made> = BTreeMap::new();
-        let negligible = self.negligible(ranks, nodes);
-        let is_worth_it = |calls: &&Calls| !negligible.iter().any(|other| std::ptr::eq(*other, *calls));
-        let its = self.on(ranks, nodes).filter(|calls| calls.function == function);
-        for calls in its.filter(is_worth_it) {
+        let (worth, _) = self.by_weight(ranks, nodes);
+        for calls in worth.into_iter().filter(|calls| calls.function == function) {
             let (low, high) = calls.bytes;
             let mut sizes: BTreeSet<u64> = grid
                 .iter()
@@ -208,23 +206,24 @@ impl Mix {
         by_size
     }
 
-    /// The entries for such a communicator that together hold [`NEGLIGIBLE`] of the measured seconds at most, the least first: no launch is worth it. None
-    /// where the seconds of an entry are not known.
+    /// The entries for such a communicator: those that are worth a launch, and those that together hold [`NEGLIGIBLE`] of the measured seconds at most, the
+    /// least first. None are negligible where the seconds of an entry are not known.
     #[must_use]
-    pub fn negligible(&self, ranks: usize, nodes: Option<usize>) -> Vec<&Calls> {
-        let seconds = |calls: &&Calls| calls.seconds;
-        let all: Vec<&Calls> = self.on(ranks, nodes).collect();
-        let Some(total) = all.iter().map(seconds).sum::<Option<f64>>() else {
-            return Vec::new();
+    pub fn by_weight(&self, ranks: usize, nodes: Option<usize>) -> (Vec<&Calls>, Vec<&Calls>) {
+        let mut all: Vec<&Calls> = self.on(ranks, nodes).collect();
+        let Some(total) = all.iter().map(|calls| calls.seconds).sum::<Option<f64>>() else {
+            return (all, Vec::new());
         };
-        let mut least = all;
-        least.sort_by(|a, b| a.seconds.unwrap_or(0.0).total_cmp(&b.seconds.unwrap_or(0.0)));
+        let seconds = |calls: &Calls| calls.seconds.unwrap_or(0.0);
+        all.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
         let mut sum = 0.0;
-        let fits = |calls: &&Calls| {
-            sum += calls.seconds.unwrap_or(0.0);
+        let fits = |calls: &&&Calls| {
+            sum += seconds(calls);
             sum <= NEGLIGIBLE * total
         };
-        least.into_iter().take_while(fits).collect()
+        let negligible = all.iter().take_while(fits).count();
+        let worth = all.split_off(negligible);
+        (worth, all)
     }
 
     /// The entries for a communicator of `ranks`, on `nodes` if that is known.
@@ -365,7 +364,7 @@ mod tests {
             parse(text)
         };
         let left = |mix: &Mix| {
-            let all = mix.negligible(2, None).into_iter();
+            let all = mix.by_weight(2, None).1.into_iter();
             all.map(|calls| calls.bytes.0).collect::<Vec<_>>()
         };
         let mix = known("seconds = 0.01");

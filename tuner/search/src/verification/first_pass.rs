@@ -65,7 +65,7 @@ pub(super) fn first_pass(
     (verification, limit_seconds): (&mut Verification, f64),
 ) -> anyhow::Result<FirstPass> {
     let options = jobs.site.options;
-    if options.is_exact() || options.fixed || !options.by_variance {
+    if !options.screens() {
         return pilot(
             jobs,
             facts,

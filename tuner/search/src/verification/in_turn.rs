@@ -10,11 +10,8 @@ use super::allowance::{Allowance, Limit};
 use super::launches::{Timed, launch};
 use super::side_by_side::UNTOUCHED;
 use super::{InTurn, Verification, other_type};
-use crate::PROOF_LAUNCHES;
 use crate::context::Jobs;
-
-/// Launches of each side without which nothing is said.
-const FEWEST_LAUNCHES: usize = 5;
+use crate::{FEWEST_OF_PROOF, PROOF_LAUNCHES};
 
 /// Measures `subjects` in launches under `setup`, each followed by one of the untouched library; `None` where the budget has no room for
 /// launches from which something would follow. Calls that combine data do so with elements of this type, if there is one.
@@ -56,7 +53,7 @@ pub fn measure_in_turn(
         dearest = dearest.max(jobs.budget.spent_seconds() - begin);
         made += 1;
     }
-    Ok((made >= FEWEST_LAUNCHES.min(launches)).then(|| InTurn {
+    Ok((made >= FEWEST_OF_PROOF.min(launches)).then(|| InTurn {
         deployed: deployed.medians(),
         untouched: untouched.medians(),
         launches: made,

@@ -55,7 +55,7 @@ pub use other_type::{id as id_of_type, other_type, type_in};
 use screened::Screening;
 pub use shown::show;
 use side_by_side::Beside;
-pub use side_by_side::{FEWEST_OF_PROOF, Reached, is_within_reach, prove};
+pub use side_by_side::{Reached, is_within_reach, prove};
 
 use crate::context::{Facts, Jobs};
 

@@ -1,6 +1,6 @@
 //! The proof of the deployment: its launches and those of the untouched library, in turn, so that both see the same minutes of the machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::plan::{Plan, PlannedCell, Stakes, Subject};
 use kilter_model::setup::Setup;
@@ -14,8 +14,8 @@ use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
 use super::within_reach::{self, Expected};
 use super::{InTurn, Medians, Verification, Work, number_of, other_type};
-use crate::PROOF_LAUNCHES;
-use crate::context::{Facts, Jobs};
+use crate::context::{Cost, Facts, Jobs};
+use crate::{FEWEST_OF_PROOF, PROOF_LAUNCHES};
 
 /// Suffix of the keys of the untouched library's jobs.
 pub(super) const UNTOUCHED: &str = "/untouched";
@@ -47,9 +47,6 @@ pub struct Reached<'r> {
 /// Seconds of a proof over those of one type alone from which on another type is measured as well: what is taken back needs a second proof.
 const WITH_OTHER_TYPE: f64 = 2.0;
 
-/// Fewest launches of a proof: by fewer pairs no test decides anything.
-pub const FEWEST_OF_PROOF: usize = 5;
-
 /// Launches of a proof of what changed that look for calls which became slower; one of everything has twice as many.
 const LAUNCHES_OF_CHANGES: usize = 5;
 
@@ -74,7 +71,7 @@ pub fn prove(
     let mut verification = Verification::default();
     let mut left = plan.library_subjects();
     left.retain(|one| touched(one) && is_changed(one));
-    let is_screened = !options.is_exact() && !options.fixed && options.by_variance;
+    let is_screened = options.screens();
     let mut planned = Cells::planned(plan, touched);
     planned.retain_touched(&is_changed);
     let (planned, beyond) = if is_screened {
@@ -141,11 +138,29 @@ pub fn prove(
     Ok((verification, medians))
 }
 
+/// Expectation of a proof's launches, of which so many decide at most.
+fn expected<'e>(
+    jobs: &Jobs<'_>,
+    (costs, stakes): (&'e BTreeMap<Subject, Cost>, &'e Stakes),
+    on_both_sides: &'e BTreeSet<Subject>,
+    launches: usize,
+) -> Expected<'e> {
+    Expected {
+        costs,
+        on_both_sides,
+        stakes,
+        screening_launches: SCREENING_LAUNCHES,
+        launches: jobs.site.options.launches.min(launches),
+        launch_seconds: jobs.launch_seconds(),
+        left_seconds: jobs.budget.left_seconds(),
+    }
+}
+
 /// True if the budget has the seconds for the fewest launches from which a proof follows, of the cells that have to be in it.
 #[must_use]
 pub fn is_within_reach(jobs: &Jobs<'_>, plan: &Plan, facts: &Facts, reached: Reached<'_>) -> bool {
     let options = jobs.site.options;
-    if options.is_exact() || options.fixed || !options.by_variance {
+    if !options.screens() {
         return true;
     }
     let mut left = plan.library_subjects();
@@ -157,15 +172,9 @@ pub fn is_within_reach(jobs: &Jobs<'_>, plan: &Plan, facts: &Facts, reached: Rea
         .filter(is_first)
         .flat_map(|cells| cells.subjects())
         .collect();
-    let expected = Expected {
-        costs: &facts.costs(),
-        on_both_sides: &left,
-        stakes: &Stakes::default(),
-        screening_launches: SCREENING_LAUNCHES,
-        launches: FEWEST_OF_PROOF.min(options.launches),
-        launch_seconds: jobs.launch_seconds(),
-        left_seconds: jobs.budget.left_seconds(),
-    };
+    let costs = facts.costs();
+    let no_stakes = Stakes::default();
+    let expected = expected(jobs, (&costs, &no_stakes), &left, FEWEST_OF_PROOF);
     expected.seconds(&subjects) <= within_reach::PLANNED_SHARE * expected.left_seconds
 }
 
@@ -178,15 +187,8 @@ fn divide(
     first: &dyn Fn(&PlannedCell) -> bool,
 ) -> (Cells, Cells) {
     let is_first = |cells: &Cells| cells.comparisons().iter().any(|(_, planned)| first(planned));
-    let expected = Expected {
-        costs: &facts.costs(),
-        on_both_sides: left,
-        stakes,
-        screening_launches: SCREENING_LAUNCHES,
-        launches: jobs.site.options.launches.min(PROOF_LAUNCHES),
-        launch_seconds: jobs.launch_seconds(),
-        left_seconds: jobs.budget.left_seconds(),
-    };
+    let costs = facts.costs();
+    let expected = expected(jobs, (&costs, stakes), left, PROOF_LAUNCHES);
     let (within, beyond) = within_reach::divide(planned, &is_first, &expected);
     let (measured, left_out) = (within.names().len(), beyond.names().len());
     if left_out > 0 {
