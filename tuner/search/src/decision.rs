@@ -174,7 +174,7 @@ impl Deciding<'_, '_> {
         };
         let (now, verified) = self.now;
         let violated: BTreeSet<(&str, Cell)> = now
-            .violated()
+            .suspected()
             .filter_map(|judged| {
                 let left = &judged.cell.left;
                 Some((judged.cell.guideline.as_str(), (left.collective()?, left.bytes)))

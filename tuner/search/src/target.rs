@@ -7,7 +7,7 @@ use kilter_model::change::Cell;
 use kilter_model::config::library::Parameter;
 use kilter_model::plan::{self, PlannedCell, Subject};
 
-use crate::verification::{JudgedCell, Verification};
+use crate::verification::JudgedCell;
 
 /// A collective at a volume, and the subjects that it must not be slower than.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,11 +92,10 @@ pub struct Broken {
     pub excess_seconds: f64,
 }
 
-/// The targets of a verification, worst first, without those in `settled`.
+/// The targets of these cells, worst first.
 #[must_use]
-pub fn targets(verification: &Verification, settled: &dyn Fn(&JudgedCell) -> bool) -> Vec<Target> {
-    let violated = verification.violated().filter(|judged| !settled(judged));
-    grouped(violated.map(|judged| Broken {
+pub fn targets<'c>(cells: impl Iterator<Item = &'c JudgedCell>) -> Vec<Target> {
+    grouped(cells.map(|judged| Broken {
         cell: judged.cell.clone(),
         ratio: judged.comparison.ratio,
         excess_seconds: judged.comparison.seconds - judged.comparison.right_seconds,

@@ -17,7 +17,7 @@ use kilter_search::proof;
 use kilter_search::proofs::Proofs;
 use kilter_search::quarantine::Quarantine;
 use kilter_search::reproducibility;
-use kilter_search::verification::{self, InTurn, JudgedCell, Medians, Reached, Verification, prove};
+use kilter_search::verification::{self, InTurn, JudgedCell, Medians, Reached, Verification, Verifying, prove};
 use kilter_stats::verdict::Outcome;
 
 use super::spoilt::{Calls, gainless, spoilt};
@@ -52,12 +52,14 @@ impl<'s, 'a> Deploying<'s, 'a> {
     }
 }
 
-/// Emits the decisions and verifies exactly these files in fresh launches; takes back changes that slow anything, and verifies again.
-pub(super) fn deploy_and_verify(
-    parts: Deploying<'_, '_>,
+/// Emits the decisions and verifies exactly these files in fresh launches; takes back changes that slow anything, and verifies again. The first
+/// of these proofs decides what `verifying` has left to it.
+pub(super) fn deploy_and_verify<'s, 'a>(
+    parts: Deploying<'s, 'a>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &mut Tuned,
+    verifying: &mut Option<Box<Verifying<'s, 'a>>>,
 ) -> anyhow::Result<()> {
     if ledger.verified().is_empty() {
         keep_within_reach((parts.jobs, parts.plan, parts.facts), ledger, tuned);
@@ -65,7 +67,7 @@ pub(super) fn deploy_and_verify(
     let mut earlier: Option<Earlier> = None;
     for attempt in 0..ATTEMPTS {
         let label = format!("{label}/{attempt}");
-        let mut proven = match emit_and_prove(parts, &label, ledger, (tuned, earlier.as_ref())) {
+        let mut proven = match emit_and_prove(parts, &label, ledger, (tuned, earlier.as_ref()), verifying) {
             Ok(Some(proven)) => proven,
             Ok(None) => return tuned.deploy_nothing(parts.jobs.site.options),
             Err(error) if take_back_broken(ledger, parts.jobs, parts.plan, parts.quarantine, &error, &tuned.before) => {
@@ -197,11 +199,12 @@ impl Proven {
 }
 
 /// Emits the decisions that act, and measures them; `None` if nothing is left. After an `earlier` proof, what changed since is measured.
-fn emit_and_prove(
-    parts: Deploying<'_, '_>,
+fn emit_and_prove<'s, 'a>(
+    parts: Deploying<'s, 'a>,
     label: &str,
     ledger: &mut Ledger,
-    (tuned, earlier): (&Tuned, Option<&Earlier>),
+    (tuned, earlier): (&mut Tuned, Option<&Earlier>),
+    verifying: &mut Option<Box<Verifying<'s, 'a>>>,
 ) -> anyhow::Result<Option<Proven>> {
     let Some((emitted, setup)) = emit_what_acts(parts, label, ledger, tuned)? else {
         return Ok(None);
@@ -216,7 +219,13 @@ fn emit_and_prove(
         first: &|cell| tuned.is_first(&deployed, cell),
         changed,
     };
-    let (mut after, untouched) = prove(parts.jobs, parts.plan, parts.facts, label, &setup, reached)?;
+    let (jobs, plan, facts) = (parts.jobs, parts.plan, parts.facts);
+    let deciding = if earlier.is_none() { verifying } else { &mut None };
+    let proof = prove(jobs, plan, facts, (label, &setup), reached, deciding);
+    if let Some(verifying) = deciding {
+        tuned.before = verifying.findings();
+    }
+    let (mut after, untouched) = proof?;
     after.leave_open(&tuned.before);
     let (mut spoilt, again) = spoilt(
         parts.jobs,
@@ -266,11 +275,12 @@ fn emit_and_prove(
 
 /// Judges the targets by the deployment. Takes back the changes proposed for them if no target comes nearer by this evidence, and verifies and
 /// judges the rest.
-pub(super) fn prove_overlap(
-    parts: Deploying<'_, '_>,
+pub(super) fn prove_overlap<'s, 'a>(
+    parts: Deploying<'s, 'a>,
     label: &str,
     ledger: &mut Ledger,
     tuned: &mut Tuned,
+    verifying: &mut Option<Box<Verifying<'s, 'a>>>,
 ) -> anyhow::Result<()> {
     forget_what_fell(ledger, tuned);
     let Some(disproved) = judge_overlap(parts.jobs, parts.facts, label, tuned)? else {
@@ -282,7 +292,7 @@ pub(super) fn prove_overlap(
         tuned.deploy_nothing(parts.jobs.site.options)?;
     } else {
         let label = format!("{label}/without what was chosen for overlap");
-        deploy_and_verify(parts, &label, ledger, tuned)?;
+        deploy_and_verify(parts, &label, ledger, tuned, verifying)?;
         if parts.jobs.budget.exhausted() {
             parts
                 .jobs

@@ -58,11 +58,11 @@ impl Tuned {
             .map_or_else(|| self.before.clone(), |after| after.beside(&self.before))
     }
 
-    /// True for a cell that has to be proven under `deployed`, however little time there is: it was violated, or a choice was made for a side.
+    /// True for a cell that has to be proven under `deployed`, however little time there is: it was violated or seemed so, or a choice was made for a side.
     fn is_first(&self, deployed: &Deployment, cell: &PlannedCell) -> bool {
         let was = |found: &Verification| {
-            let mut violated = found.violated().map(|judged| &judged.cell);
-            violated.any(|own| own.guideline == cell.guideline && own.left == cell.left)
+            let mut suspected = found.suspected().map(|judged| &judged.cell);
+            suspected.any(|own| own.guideline == cell.guideline && own.left == cell.left)
         };
         was(&self.before)
             || self.after.as_ref().is_some_and(was)

@@ -9,13 +9,15 @@ use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::{Goal, TuneOptions};
+use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
 use kilter_search::context::{Context, LaunchSearch};
 use kilter_search::decision::Known;
 use kilter_search::target::{Target, ask_for, dearest_first, targets};
-use kilter_search::verification::{Allowance, InTurn, Medians, Verification, verify};
+use kilter_search::verification::{Allowance, InTurn, JudgedCell, Medians, Verification, Verifying};
 use kilter_search::{pricing, reproducibility};
+use kilter_stats::verdict::Outcome;
 
 use super::deploying::{Deploying, deploy_and_verify, prove_overlap};
 use super::{FIRST, FIRST_SHARE, NEXT_PROOF, PROOF, SEARCH, Tuned, searching};
@@ -28,6 +30,8 @@ pub(super) struct Rounds<'c, 'a> {
     tuned: Tuned,
     /// Times and checks of all calls so far.
     known: Known,
+    /// The verification of the untouched library, until all of it is decided.
+    verifying: Option<Box<Verifying<'c, 'a>>>,
 }
 
 impl<'c, 'a> Rounds<'c, 'a> {
@@ -41,8 +45,16 @@ impl<'c, 'a> Rounds<'c, 'a> {
             // Calls that break nothing can become faster all the same, and the search needs its seconds.
             goes_on: options.goal == Goal::Smallest && options.targets.is_empty() && options.contests.is_empty(),
         };
-        let first = || verify(jobs, plan, facts, "before", &Setup::default(), allowed);
-        let before = budget.phase(FIRST, seconds, first)?;
+        let site = context.site.options;
+        // Launches of the proof have the untouched library as well, and decide what these calls keep.
+        let later = |left: &Subject| {
+            let is_open = |collective: Collective| site.limits.leaves(collective.name()).is_none();
+            options.goal == Goal::Fastest && site.screens() && left.collective().is_some_and(is_open)
+        };
+        let untouched = ("before", &Setup::default());
+        let first = || Verifying::begin(jobs, plan, facts, untouched, allowed, &later);
+        let verifying = budget.phase(FIRST, seconds, first)?;
+        let before = verifying.findings();
         context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());
         let goals = budget.phase(SEARCH, budget.search_seconds(), || {
             facts.set_prices(pricing::measure(jobs, "prices", &Setup::default())?);
@@ -54,6 +66,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
             options,
             ledger: Ledger::default(),
             known: Known::default(),
+            verifying: Some(Box::new(verifying)),
             tuned: Tuned {
                 after: None,
                 untouched: Medians::new(),
@@ -88,7 +101,8 @@ impl<'c, 'a> Rounds<'c, 'a> {
             return Ok(ControlFlow::Break(()));
         }
         if violated > 0 {
-            progress.note(&format!("round {round}: {violated} violated cell group(s) to fix"));
+            let calls = kilter_render::format::count(violated, "call");
+            progress.note(&format!("round {round}: {calls} seem to break guidelines"));
         }
         self.search(round, &current, (&targets, is_wanted))?;
         if self.ledger.deployment() == *self.ledger.verified() {
@@ -98,10 +112,13 @@ impl<'c, 'a> Rounds<'c, 'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The targets of a round, and how many of them are violated; the others were asked for.
+    /// The targets of a round, and how many of them seem to break guidelines; the others were asked for.
     fn targets(&mut self, round: usize, current: &Verification) -> (Vec<Target>, usize) {
         let (site, plan) = (&self.context.site, &self.context.plan);
-        let mut targets = targets(current, &|judged| self.ledger.is_given_up(&judged.cell.name()));
+        // A first proof decides what is only screened.
+        let is_open = |judged: &&JudgedCell| round == 1 || judged.comparison.verdict == Outcome::Violated;
+        let suspected = current.suspected().filter(is_open);
+        let mut targets = targets(suspected.filter(|judged| !self.ledger.is_given_up(&judged.cell.name())));
         if !plan.calls.is_empty() {
             dearest_first(&mut targets, &|left| plan.calls_of(left));
         }
@@ -148,14 +165,14 @@ impl<'c, 'a> Rounds<'c, 'a> {
     /// Deploys what the ledger has into the staging directory, and verifies it there.
     fn prove(&mut self, round: usize) -> anyhow::Result<()> {
         let budget = &self.context.jobs.budget;
-        let (ledger, tuned) = (&mut self.ledger, &mut self.tuned);
+        let (ledger, tuned, verifying) = (&mut self.ledger, &mut self.tuned, &mut self.verifying);
         let label = format!("after/{round}");
         let allotted = kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
         let begun = budget.spent_seconds();
         let deploying = Deploying::of(self.context);
-        let proof = || deploy_and_verify(deploying, &label, ledger, tuned);
+        let proof = || deploy_and_verify(deploying, &label, ledger, tuned, verifying);
         budget.last_phase(PROOF, allotted, proof)?;
-        let proof = || prove_overlap(deploying, &label, ledger, tuned);
+        let proof = || prove_overlap(deploying, &label, ledger, tuned, verifying);
         budget.last_phase(PROOF, allotted, proof)?;
         // The next one has more to prove.
         budget.expect_proof(NEXT_PROOF * (budget.spent_seconds() - begun));
@@ -170,8 +187,13 @@ impl<'c, 'a> Rounds<'c, 'a> {
             options,
             ledger,
             mut tuned,
+            verifying,
             ..
         } = self;
+        let jobs = &context.jobs;
+        if let Some(verifying) = verifying {
+            tuned.before = jobs.budget.last_phase(FIRST, 0.0, || verifying.confirm_the_rest())?;
+        }
         ledger.mark(&mut tuned.contests);
         tuned.ledger = ledger;
         if tuned.deployment.is_empty() {
@@ -183,7 +205,6 @@ impl<'c, 'a> Rounds<'c, 'a> {
         if options.online {
             tuned.name_runners_up(context)?;
         }
-        let jobs = &context.jobs;
         let staged = tuned.emitted.as_ref().map(|emitted| emit::staged(jobs, emitted));
         tuned.goals.draw(jobs, staged.transpose()?.as_ref())?;
         Ok(tuned)

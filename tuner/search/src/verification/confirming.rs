@@ -8,6 +8,7 @@ use kilter_stats::verdict::dependence::{Dependence, Looks};
 use kilter_stats::verdict::sequential::CellIndex;
 use kilter_stats::verdict::{self, Outcome, Sequential};
 
+use super::found::JudgedCell;
 use super::Work;
 use super::admission::Waiting;
 use super::cells::Cells;
@@ -17,13 +18,44 @@ use super::weights::Weights;
 /// Fewer launches than this decide nothing.
 const MIN_LAUNCHES: usize = 3;
 
+/// State of the confirmation between looks.
+#[derive(Debug)]
+pub(super) struct Course {
+    /// Least distances of the log ratios from the floor.
+    distances: BTreeMap<Subject, f64>,
+    /// Cells that no launch has room for so far, and those that wait for a proof.
+    pub(super) waiting: Vec<Waiting<Cells>>,
+    pub(super) later: Vec<Waiting<Cells>>,
+    weights: Weights,
+    pub(super) design: Looks,
+    /// Cells that join with the next look.
+    pub(super) admitted: Vec<Waiting<Cells>>,
+    /// Subjects of all launches until the next look.
+    pub(super) entered: BTreeSet<Subject>,
+    /// Launches of the cell that has most of them.
+    pub(super) had: usize,
+}
+
 impl Work<'_, '_> {
     /// Confirms the cells that the first pass leaves open: the dearest first, as many as the seconds can decide. A cell with enough launches
     /// makes room for the next.
     pub(super) fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
+        let mut course = self.begin_confirming(planned, &|_| false)?;
+        self.follow(&mut course)?;
+        self.tell(&course);
+        Ok(())
+    }
+
+    /// Finds the cells to confirm; those of `later` subjects wait.
+    pub(super) fn begin_confirming(
+        &mut self,
+        planned: &Cells,
+        later: &dyn Fn(&Subject) -> bool,
+    ) -> anyhow::Result<Course> {
         let (jobs, options) = (self.jobs, self.jobs.site.options);
         let rule = jobs.site.rule(self.verification.noise_seconds);
         self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
+        self.verification.cells = self.screening.complete(Vec::new());
         let mut waiting = {
             let calls = |left: &Subject| self.plan.calls_of(left);
             self.screening.open(planned, &calls, &Stakes::of(self.plan))
@@ -41,11 +73,9 @@ impl Work<'_, '_> {
         self.needed_launches = verdict::launches_needed(weights.like_hypotheses(), options.alpha, options.test);
         self.warn_of_few_launches(hypotheses);
         if self.pass.screened {
-            let cells = self.screening.complete(Vec::new());
-            let clear = cells
-                .iter()
-                .filter(|judged| judged.comparison.verdict == Outcome::Holds)
-                .count();
+            let cells = &self.verification.cells;
+            let is_clear = |judged: &&JudgedCell| judged.comparison.verdict == Outcome::Holds;
+            let clear = cells.iter().filter(is_clear).count();
             jobs.progress.note(&format!(
                 "{}: {} cells screened, {clear} clearly hold, {} to confirm",
                 self.label,
@@ -53,65 +83,90 @@ impl Work<'_, '_> {
                 cells.len() - clear
             ));
         }
+        let is_later = |one: &Waiting<Cells>| one.what.lefts().iter().all(later);
+        let (later, mut waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_later);
+        let mut admitted = Vec::new();
         if options.is_exact() {
-            return self.judge_exact(waiting);
+            self.judge_exact(std::mem::take(&mut waiting))?;
+        } else {
+            admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
         }
-        let mut admitted = self.admit(&mut waiting, &BTreeSet::new(), 0);
         self.limit_launches(admitted.iter().flat_map(|one| one.subjects.iter().cloned()).collect());
-        let most = self.most_launches;
-        let mut design = Looks::new(jobs.site.rule(0.0), most)
+        let design = Looks::new(jobs.site.rule(0.0), self.most_launches)
             .of_hypotheses(hypotheses)
             .of_weight(weights.total);
-        let mut entered: BTreeSet<Subject> = BTreeSet::new();
-        // Launches of the cell that has most of them.
-        let mut had = 0;
+        Ok(Course {
+            distances,
+            waiting,
+            later,
+            weights,
+            design,
+            admitted,
+            entered: BTreeSet::new(),
+            had: 0,
+        })
+    }
+
+    /// Makes launches and looks until all cells are decided, or the seconds end.
+    pub(super) fn follow(&mut self, course: &mut Course) -> anyhow::Result<()> {
         loop {
-            let mut fresh = Cells::default();
-            for one in admitted {
-                entered.extend(one.subjects.iter().cloned());
-                fresh.append(one.what);
+            let joining = course.admitted.iter().flat_map(|one| one.subjects.iter().cloned());
+            course.entered.extend(joining);
+            if course.entered.is_empty() {
+                return Ok(());
             }
-            if entered.is_empty() {
-                break;
-            }
-            self.repeat(&distances, &entered, had);
-            let Some(subjects) = self.launches_until_look(&entered, had)? else {
-                break;
+            self.repeat(&course.distances, &course.entered, course.had);
+            let Some(subjects) = self.launches_until_look(&course.entered, course.had)? else {
+                return Ok(());
             };
             // Because of the clock, not because of what was measured.
             let further = self.pace() * self.launch_price(&subjects);
             self.is_out_of_time = self.left_seconds() < further && !self.goes_on_for(further);
-            let last = options.fixed || self.is_out_of_time;
-            fresh.retain_timed(&self.timed);
-            self.cells.append(fresh);
-            design.weigh(weights.by_cell(&self.cells));
-            design.set_rule(jobs.site.rule(self.verification.noise_seconds));
-            let judged = self.look(&mut design, last)?;
-            let fallen = self.finish(judged, Some(&design))?;
-            self.limit.heed(self.is_violated());
-            for index in fallen {
-                // The machine does not let the verdict stand: more launches may.
-                design.reopen(index);
-            }
+            let last = self.jobs.site.options.fixed || self.is_out_of_time;
+            self.judge(course, last)?;
             if last {
-                break;
+                return Ok(());
             }
-            let open = design.wanted();
-            self.plan_units(&mut design, &open);
-            let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < self.most_launches;
-            let wanted: Vec<CellIndex> = open.into_iter().filter(has_room).collect();
-            let launches_of = |index: &CellIndex| self.cells.launches_of(*index, &self.timed);
-            had = wanted.iter().map(launches_of).max().unwrap_or(0);
-            entered = self.cells.subjects_of(&wanted);
-            admitted = self.admit(&mut waiting, &entered, had);
+            course.admitted = self.admit(&mut course.waiting, &course.entered, course.had);
         }
-        if self.verification.cells.is_empty() {
-            self.verification.cells = self.screening.complete(Vec::new());
+    }
+
+    /// Looks at all cells that have launches, and keeps those that are still open.
+    pub(super) fn judge(&mut self, course: &mut Course, last: bool) -> anyhow::Result<()> {
+        let mut fresh = Cells::default();
+        for one in course.admitted.drain(..) {
+            fresh.append(one.what);
         }
-        self.report_dependence(&design);
+        fresh.retain_timed(&self.timed);
+        self.cells.append(fresh);
+        let design = &mut course.design;
+        design.weigh(course.weights.by_cell(&self.cells));
+        design.set_rule(self.jobs.site.rule(self.verification.noise_seconds));
+        let judged = self.look(design, last)?;
+        let fallen = self.finish(judged, Some(design))?;
+        self.limit.heed(self.is_violated());
+        for index in fallen {
+            // The machine does not let the verdict stand: more launches may.
+            design.reopen(index);
+        }
+        if last {
+            return Ok(());
+        }
+        let open = design.wanted();
+        self.plan_units(design, &open);
+        let has_room = |index: &CellIndex| self.cells.launches_of(*index, &self.timed) < self.most_launches;
+        let wanted: Vec<CellIndex> = open.into_iter().filter(has_room).collect();
+        let launches_of = |index: &CellIndex| self.cells.launches_of(*index, &self.timed);
+        course.had = wanted.iter().map(launches_of).max().unwrap_or(0);
+        course.entered = self.cells.subjects_of(&wanted);
+        Ok(())
+    }
+
+    /// Warns of what stands against the verdicts.
+    pub(super) fn tell(&self, course: &Course) {
+        self.report_dependence(&course.design);
         self.report_stability();
         self.report_what_is_left();
-        Ok(())
     }
 
     /// Repeats from now on as tells the ratios of what is measured from the floor, as far as the screening saw them from it: as fits the blocks that share
@@ -160,7 +215,7 @@ impl Work<'_, '_> {
             let subjects = if is_fixed {
                 entered.clone()
             } else {
-                self.affordable(entered, had + made)
+                self.with_untouched(self.affordable(entered, had + made))
             };
             let price = self.pace() * self.launch_price(&subjects);
             // A first look needs its launches, whatever the estimate says, as far as the whole budget has them.

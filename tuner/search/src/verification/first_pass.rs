@@ -51,6 +51,8 @@ pub(super) struct FirstPass {
     first: BTreeMap<Subject, First>,
     /// Seconds of the application in what is measured.
     stakes: Stakes,
+    /// Spread of the empty operation in its first launch, in seconds.
+    pub(super) noise: Vec<f64>,
 }
 
 /// The pass that fits the options: a screening of all subjects, unless predictors or a fixed design were asked for, or times are exact.
@@ -247,7 +249,8 @@ impl FirstPass {
             ..SCREENING
         };
         let blocks = plan::blocks_coarse_first(subjects, jobs.run.seed, &name, rule, &self.stakes);
-        let launched = launch(jobs, &name, setup, blocks, verification, None)?;
+        let noise = (number == 0).then_some(&mut self.noise);
+        let launched = launch(jobs, &name, setup, blocks, verification, noise)?;
         self.timed
             .collect(number, &launched.blocks, &launched.outcomes, &mut verification.failed);
         for (block, outcome) in launched.blocks.iter().zip(&launched.outcomes) {

@@ -32,6 +32,18 @@ pub struct JudgedCell {
     pub note: Option<String>,
 }
 
+impl JudgedCell {
+    /// True if it is violated, or only screened and the whole interval of its ratio above 1.
+    #[must_use]
+    pub fn is_suspected(&self) -> bool {
+        match self.comparison.verdict {
+            Outcome::Violated => true,
+            Outcome::Screened => self.comparison.ratio_ci.0 > 1.0,
+            _ => false,
+        }
+    }
+}
+
 /// The findings of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
@@ -79,6 +91,11 @@ impl Verification {
         self.cells
             .iter()
             .filter(|judged| judged.comparison.verdict == Outcome::Violated)
+    }
+
+    /// The cells that are violated or may be, as far as they are screened.
+    pub fn suspected(&self) -> impl Iterator<Item = &JudgedCell> {
+        self.cells.iter().filter(|judged| judged.is_suspected())
     }
 
     /// Adds the cells of `before` that it did not measure: the deployed change does not act on them.

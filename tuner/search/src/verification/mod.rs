@@ -5,8 +5,8 @@
 //! them, [`learnt`] draws costs and repetitions
 //! from them, [`screened`] finds the cells that need no more launches, [`admission`] chooses the next cells, [`together`] says which sizes share a block, [`weights`] shares alpha among
 //! them, [`pacing`] plans the number of launches, [`launches`] makes a launch, [`cells`] maps between the plan's cells and the judged families,
-//! [`confirming`] goes from look to look, [`telling`] warns, [`found`] is the result, [`side_by_side`] proves the deployment, as far as
-//! [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, [`mod@other_type`] adds calls with another type to it, [`mod@apart`] measures ranks that arrive apart, and [`mod@shown`] launches files without judging.
+//! [`confirming`] goes from look to look, [`under_way`] leaves a part of that to launches of a proof, [`telling`] warns, [`found`] is the result,
+//! [`side_by_side`] proves the deployment, as far as [`within_reach`] says, [`in_turn`] looks once more at what seems slower there, [`mod@other_type`] adds calls with another type to it, [`mod@apart`] measures ranks that arrive apart, and [`mod@shown`] launches files without judging.
 
 mod admission;
 mod allowance;
@@ -27,6 +27,7 @@ mod shown;
 mod side_by_side;
 mod telling;
 mod together;
+mod under_way;
 mod weights;
 mod within_reach;
 
@@ -45,7 +46,7 @@ pub use allowance::Allowance;
 use allowance::Limit;
 pub use apart::{OwnSeconds, TimedApart, measure_apart, verify_apart};
 use cells::Cells;
-use first_pass::{FirstPass, first_pass};
+use first_pass::FirstPass;
 pub use found::{InTurn, JudgedCell, Medians, Verification, take_over};
 pub use in_turn::measure_in_turn;
 pub use launches::OfTheUntouchedLibrary;
@@ -56,8 +57,9 @@ use screened::Screening;
 pub use shown::show;
 use side_by_side::Beside;
 pub use side_by_side::{Reached, is_within_reach, prove};
+pub use under_way::{Verifying, verify};
 
-use crate::context::{Facts, Jobs};
+use crate::context::Jobs;
 
 /// Repetitions in a verification, per item: enough for a stable median in a launch, little enough that the budget goes into
 /// launches, between which times differ most.
@@ -67,8 +69,8 @@ pub const REPETITIONS: Repetitions = Repetitions::until(8, 60, 0.02, 0.25);
 struct Work<'a, 'b> {
     jobs: &'a Jobs<'b>,
     plan: &'a Plan,
-    label: &'a str,
-    setup: &'a Setup,
+    label: String,
+    setup: Setup,
     verification: Verification,
     /// Findings from before the launches that are judged.
     pass: FirstPass,
@@ -92,56 +94,36 @@ struct Work<'a, 'b> {
     /// All admitted subjects.
     order: Vec<Waiting<()>>,
     /// The untouched library's launches that follow each launch in a proof.
-    beside: Option<Beside>,
+    beside: Option<Beside<'a, 'b>>,
 }
 
-/// Screens everything that is planned, confirms the cells that can be violated, and judges. `label` names the verification in launch keys;
-/// `setup` is in force. It spends the `allowed` seconds, and at most the rest of the budget.
-///
-/// # Errors
-/// A launch that failed although nothing but the verified library ran in it.
-pub fn verify(
-    jobs: &Jobs<'_>,
-    plan: &Plan,
-    facts: &Facts,
-    label: &str,
-    setup: &Setup,
-    allowed: Allowance,
-) -> anyhow::Result<Verification> {
-    let mut verification = Verification::default();
-    let mut limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.budget.total_seconds());
-    let subjects = plan.subjects();
-    let limited = (&mut verification, limit.seconds);
-    let pass = first_pass(jobs, facts, (label, setup), (plan, &subjects), limited)?;
-    limit.leave_to_decide(jobs.budget.spent_seconds());
-    jobs.budget.prolong_part_until(limit.seconds);
-    let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
-    let planned = Cells::new(plan, &work.pass.timed, jobs.site.options.effect_floor);
-    work.confirm(&planned)?;
-    let mut found = work.into_verification();
-    note_unreached(&subjects, &mut found);
-    Ok(found)
+impl std::fmt::Debug for Work<'_, '_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Work").field("label", &self.label).finish_non_exhaustive()
+    }
 }
 
 impl<'a, 'b> Work<'a, 'b> {
     fn new(
         jobs: &'a Jobs<'b>,
         plan: &'a Plan,
-        (label, setup): (&'a str, &'a Setup),
-        verification: Verification,
-        pass: FirstPass,
+        (label, setup): (&str, &Setup),
+        mut verification: Verification,
+        mut pass: FirstPass,
         limit: Limit,
     ) -> Work<'a, 'b> {
+        let noise = std::mem::take(&mut pass.noise);
+        verification.noise_seconds = noise_of(&noise);
         Work {
             jobs,
             plan,
-            label,
-            setup,
+            label: label.to_owned(),
+            setup: setup.clone(),
             verification,
             pass,
             screening: Screening::default(),
             timed: Timed::default(),
-            noise: Vec::new(),
+            noise,
             keys: Vec::new(),
             cells: Cells::default(),
             limit,
@@ -154,13 +136,13 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    fn into_verification(self) -> Verification {
+    fn findings(&self) -> Verification {
         let mut medians = self.pass.timed.medians();
         // Confirmed cells are known from their own launches.
         medians.extend(self.timed.medians());
         Verification {
             medians,
-            ..self.verification
+            ..self.verification.clone()
         }
     }
 
@@ -171,7 +153,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let name = format!("{}/{number}{}", self.label, suffix(subjects, &self.pass.timed));
         let blocks = self.blocks(subjects, &name);
         let noise = Some(&mut self.noise);
-        let launched = launch(self.jobs, &name, self.setup, blocks, &mut self.verification, noise)?;
+        let launched = launch(self.jobs, &name, &self.setup, blocks, &mut self.verification, noise)?;
         let failed = &mut self.verification.failed;
         self.timed.collect(number, &launched.blocks, &launched.outcomes, failed);
         if let Some(beside) = &mut self.beside {
@@ -185,8 +167,7 @@ impl<'a, 'b> Work<'a, 'b> {
         self.verification.reference.push(launched.reference);
         self.verification.launches += 1;
         self.keys.push(name);
-        let noise = Sample::new(self.noise.clone());
-        self.verification.noise_seconds = noise.map_or(0.0, |noise| noise.median());
+        self.verification.noise_seconds = noise_of(&self.noise);
         Ok(launched.seconds + self.launch_untouched(number, subjects)?)
     }
 
@@ -252,15 +233,13 @@ impl<'a, 'b> Work<'a, 'b> {
     }
 }
 
+/// Spread of the empty operation, by its spreads in launches, in seconds.
+fn noise_of(spreads: &[f64]) -> f64 {
+    Sample::new(spreads.to_vec()).map_or(0.0, |spreads| spreads.median())
+}
+
 /// Suffix of the ids of blocks of splits.
 const OF_SPLITS: &str = " in parts";
-
-/// Reports subjects that were neither timed nor failed: their launches had to end before.
-fn note_unreached(subjects: &BTreeSet<Subject>, found: &mut Verification) {
-    let untimed = subjects.iter().filter(|one| !found.medians.contains_key(one));
-    let untimed = untimed.map(Subject::item_id);
-    found.unreached = untimed.filter(|id| !found.failed.contains_key(id)).collect();
-}
 
 /// Suffix of a launch's name that tells its subjects apart; empty if it times all that can be timed.
 fn suffix(subjects: &BTreeSet<Subject>, all: &Timed) -> String {

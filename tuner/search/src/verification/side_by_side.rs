@@ -12,6 +12,7 @@ use super::allowance::{Allowance, Limit};
 use super::cells::Cells;
 use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
+use super::under_way::Verifying;
 use super::within_reach::{self, Expected};
 use super::{InTurn, Medians, Verification, Work, number_of, other_type};
 use crate::context::{Cost, Facts, Jobs};
@@ -22,7 +23,9 @@ pub(super) const UNTOUCHED: &str = "/untouched";
 
 /// The untouched library beside the deployment.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct Beside<'a, 'b> {
+    /// Its verification, of which the proof's launches decide a part.
+    verifying: Option<Box<Verifying<'a, 'b>>>,
     /// Its collectives that are timed on both sides.
     pub(super) left: BTreeSet<Subject>,
     /// Its times.
@@ -51,19 +54,19 @@ const WITH_OTHER_TYPE: f64 = 2.0;
 const LAUNCHES_OF_CHANGES: usize = 5;
 
 /// Verifies the deployment. Each of its launches is followed by one of the untouched library with left sides only, whose medians are returned,
-/// too. Only touched subjects are measured, and of these only what the seconds reach for ([`mod@super::within_reach`]). Cells are screened and
+/// too, and what `verifying`, the verification of the untouched library, has left to them. Only touched subjects are measured, and of these only what the seconds reach for ([`mod@super::within_reach`]). Cells are screened and
 /// confirmed as in [`super::verify`]. Left sides are in every launch, since slowdowns are looked for with all launches. If the budget ends in the
 /// middle, the open cells are reported so.
 ///
 /// # Errors
 /// A launch that failed although nothing but the untouched or verified library ran in it.
-pub fn prove(
-    jobs: &Jobs<'_>,
-    plan: &Plan,
+pub fn prove<'a, 'b>(
+    jobs: &'a Jobs<'b>,
+    plan: &'a Plan,
     facts: &Facts,
-    label: &str,
-    setup: &Setup,
+    (label, setup): (&str, &Setup),
     reached: Reached<'_>,
+    verifying: &mut Option<Box<Verifying<'a, 'b>>>,
 ) -> anyhow::Result<(Verification, Medians)> {
     let options = jobs.site.options;
     let touched = reached.touched;
@@ -107,8 +110,12 @@ pub fn prove(
     };
     let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
     work.most_launches = options.launches.min(PROOF_LAUNCHES);
+    if let Some(verifying) = verifying.as_mut() {
+        verifying.join(touched);
+    }
     work.beside = Some(Beside {
         left,
+        verifying: verifying.take(),
         ..Beside::default()
     });
     let mut cells = Cells::new(plan, &work.pass.timed, options.effect_floor);
@@ -116,17 +123,18 @@ pub fn prove(
     cells.retain_touched(&is_changed);
     cells.leave_out(&out_of_reach);
     work.choose_other_type(&cells);
-    if is_screened {
-        work.confirm(&cells)?;
-        let launches = reached
-            .changed
-            .map_or(work.most_launches, |_| LAUNCHES_OF_CHANGES.min(work.most_launches));
-        work.complete(launches)?;
+    let launches = reached
+        .changed
+        .map_or(work.most_launches, |_| LAUNCHES_OF_CHANGES.min(work.most_launches));
+    let made = if is_screened {
+        work.confirm(&cells).and_then(|()| work.complete(launches))
     } else {
-        work.all_at_once(cells)?;
-    }
-    let untouched = work.beside.take().unwrap_or_default();
-    let mut verification = work.into_verification();
+        work.all_at_once(cells)
+    };
+    let mut untouched = work.beside.take().unwrap_or_default();
+    *verifying = untouched.verifying.take();
+    made?;
+    let mut verification = work.findings();
     verification.out_of_reach = out_of_reach;
     verification.of_other_type = InTurn {
         deployed: untouched.of_other_type.0.medians(),
@@ -210,9 +218,21 @@ impl Work<'_, '_> {
         subjects
     }
 
+    /// Adds what the verification of the untouched library still needs, where the seconds reach for it in each launch that a proof may have yet: what is
+    /// deployed comes first.
+    pub(super) fn with_untouched(&self, subjects: BTreeSet<Subject>) -> BTreeSet<Subject> {
+        let Some(verifying) = self.beside.as_ref().and_then(|beside| beside.verifying.as_ref()) else {
+            return subjects;
+        };
+        let all = subjects.union(verifying.wanted()).cloned().collect();
+        let launches = self.most_launches.saturating_sub(self.verification.launches).max(1);
+        let is_within = self.pace() * self.launch_price(&all) * launches as f64 <= self.left_seconds();
+        if is_within { all } else { subjects }
+    }
+
     /// Chooses another type for calls that combine data, where the seconds reach for it as well.
     fn choose_other_type(&mut self, cells: &Cells) {
-        let price = self.launch_price(&self.with_left(cells.subjects()));
+        let price = self.launch_price(&self.with_untouched(self.with_left(cells.subjects())));
         let has_time = self.left_seconds() > WITH_OTHER_TYPE * price * self.most_launches as f64;
         let (Some(operand), Some(beside)) = (other_type::other_type(self.jobs.site.options), &mut self.beside) else {
             return;
@@ -252,6 +272,9 @@ impl Work<'_, '_> {
             &launched.blocks,
             &launched.outcomes,
         );
+        if let Some(verifying) = &mut beside.verifying {
+            verifying.take(name, &launched, unused)?;
+        }
         Ok(launched.seconds)
     }
 
@@ -261,8 +284,9 @@ impl Work<'_, '_> {
         let mut price = self.launch_price(&left);
         while self.verification.launches < launches && (self.verification.launches == 0 || self.left_seconds() > price)
         {
+            let subjects = self.with_untouched(left.clone());
             // The next one takes as long as the last one, if not as was expected.
-            price = price.max(self.launch(&left)?);
+            price = price.max(self.launch(&subjects)?);
         }
         if self.verification.launches < launches {
             self.jobs.progress.warn(&format!(

@@ -1,0 +1,146 @@
+//! A verification of which a part is left to the launches of a proof: these have the untouched library in turn with what is deployed, so that its
+//! guidelines are decided by launches that are made anyway.
+
+use std::collections::BTreeSet;
+
+use kilter_model::plan::{Plan, Subject};
+use kilter_model::setup::Setup;
+use kilter_stats::verdict;
+
+use super::admission::Waiting;
+use super::allowance::Limit;
+use super::cells::Cells;
+use super::confirming::Course;
+use super::first_pass::first_pass;
+use super::launches::Launched;
+use super::{Allowance, Verification, Work};
+use crate::context::{Facts, Jobs};
+
+/// Screens everything that is planned, confirms the cells that can be violated, and judges. `label` names the verification in launch keys;
+/// `setup` is in force. It spends the `allowed` seconds, and at most the rest of the budget.
+///
+/// # Errors
+/// A launch that failed although nothing but the verified library ran in it.
+pub fn verify(
+    jobs: &Jobs<'_>,
+    plan: &Plan,
+    facts: &Facts,
+    label: &str,
+    setup: &Setup,
+    allowed: Allowance,
+) -> anyhow::Result<Verification> {
+    let verifying = Verifying::begin(jobs, plan, facts, (label, setup), allowed, &|_| false)?;
+    Ok(verifying.end())
+}
+
+/// A verification under way.
+#[derive(Debug)]
+pub struct Verifying<'a, 'b> {
+    work: Work<'a, 'b>,
+    course: Course,
+    /// True if launches were made since the last look.
+    is_unseen: bool,
+}
+
+impl<'a, 'b> Verifying<'a, 'b> {
+    /// Screens everything that is planned, and confirms the cells that can be violated, as [`verify`] does, but those whose left sides are decided
+    /// `later`, in launches of a proof.
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn begin(
+        jobs: &'a Jobs<'b>,
+        plan: &'a Plan,
+        facts: &Facts,
+        (label, setup): (&str, &Setup),
+        allowed: Allowance,
+        later: &dyn Fn(&Subject) -> bool,
+    ) -> anyhow::Result<Verifying<'a, 'b>> {
+        let mut verification = Verification::default();
+        let mut limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.budget.total_seconds());
+        let limited = (&mut verification, limit.seconds);
+        let pass = first_pass(jobs, facts, (label, setup), (plan, &plan.subjects()), limited)?;
+        limit.leave_to_decide(jobs.budget.spent_seconds());
+        jobs.budget.prolong_part_until(limit.seconds);
+        let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
+        let planned = Cells::new(plan, &work.pass.timed, jobs.site.options.effect_floor);
+        let mut course = work.begin_confirming(&planned, later)?;
+        work.follow(&mut course)?;
+        Ok(Verifying {
+            work,
+            course,
+            is_unseen: false,
+        })
+    }
+
+    /// The findings so far.
+    #[must_use]
+    pub fn findings(&self) -> Verification {
+        self.work.findings()
+    }
+
+    /// Confirms what is still open, with the rest of the budget.
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn confirm_the_rest(mut self) -> anyhow::Result<Verification> {
+        let (work, course) = (&mut self.work, &mut self.course);
+        let budget = &work.jobs.budget;
+        if self.is_unseen {
+            work.judge(course, false)?;
+        }
+        work.limit = Limit::new(Allowance::ALL, budget.spent_seconds(), budget.total_seconds());
+        work.is_out_of_time = false;
+        course.waiting.append(&mut course.later);
+        let admitted = work.admit(&mut course.waiting, &course.entered, course.had);
+        course.admitted.extend(admitted);
+        work.follow(course)?;
+        Ok(self.end())
+    }
+
+    fn end(self) -> Verification {
+        self.work.tell(&self.course);
+        let mut found = self.work.findings();
+        let subjects = self.work.plan.subjects();
+        let untimed = subjects.iter().filter(|one| !found.medians.contains_key(one));
+        let untimed = untimed.map(Subject::item_id);
+        found.unreached = untimed.filter(|id| !found.failed.contains_key(id)).collect();
+        found
+    }
+
+    /// Lets the cells join the launches of a proof that have a side which the deployment touches.
+    pub(super) fn join(&mut self, touched: &dyn Fn(&Subject) -> bool) {
+        let is_touched = |one: &Waiting<Cells>| one.subjects.iter().any(touched);
+        let (joining, later): (Vec<_>, Vec<_>) = self.course.later.drain(..).partition(is_touched);
+        self.course.later = later;
+        let subjects = joining.iter().flat_map(|one| one.subjects.iter().cloned());
+        self.course.entered.extend(subjects);
+        self.course.admitted.extend(joining);
+    }
+
+    /// Subjects whose times are still needed.
+    pub(super) fn wanted(&self) -> &BTreeSet<Subject> {
+        &self.course.entered
+    }
+
+    /// Takes a launch of the untouched library in a proof, and looks at the cells where this is due.
+    pub(super) fn take(&mut self, name: String, launched: &Launched, unused: Verification) -> anyhow::Result<()> {
+        let work = &mut self.work;
+        let number = work.verification.launches;
+        let (blocks, failed) = (&launched.blocks, &mut work.verification.failed);
+        work.timed.collect(number, blocks, &launched.outcomes, failed);
+        work.verification.reference.push(launched.reference.clone());
+        work.verification.seconds += unused.seconds;
+        work.verification.heed(unused.sync);
+        work.verification.launches += 1;
+        work.keys.push(name);
+        self.is_unseen = true;
+        let made = self.course.entered.iter();
+        let made = made.map(|one| work.timed.launches_of(one).len()).max().unwrap_or(0);
+        if made >= verdict::next_look(self.course.had, work.most_launches) {
+            work.judge(&mut self.course, false)?;
+            self.is_unseen = false;
+        }
+        Ok(())
+    }
+}
