@@ -53,7 +53,8 @@ fn a_candidate_that_hangs_costs_less_than_the_library_that_hangs_by_itself() {
     let beside_others = || slow_reduce(|call| call.algorithm == 2).beside_others(1.0);
     assert_eq!(costs(beside_others, REDUCE), 10);
     let own = seconds_of_a_hang(library, is_broken, "--guidelines GL8,GL10 --sizes 1024,4096");
-    assert_eq!(in_whole(own), 20);
+    // Settings of whole launches have a share of the seconds so far, so that some more are tried after a long hang.
+    assert!((20..=22).contains(&in_whole(own)), "{own}");
 }
 
 #[test]

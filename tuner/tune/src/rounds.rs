@@ -47,10 +47,14 @@ impl<'c, 'a> Rounds<'c, 'a> {
         };
         let site = context.site.options;
         // Launches of the proof have the untouched library as well, and decide what these calls keep.
-        let later = |left: &Subject| {
+        let is_replaceable = |left: &Subject| {
             let is_open = |collective: Collective| site.limits.leaves(collective.name()).is_none();
-            options.goal == Goal::Fastest && site.screens() && left.collective().is_some_and(is_open)
+            left.collective().is_some_and(is_open)
         };
+        let is_left_to_proof = options.goal == Goal::Fastest && site.screens();
+        // Where the budget is too small for a proof, what is found has to be worth something by itself.
+        let is_within = || context.proof_seconds(&is_replaceable) <= kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
+        let later = |left: &Subject| is_left_to_proof && is_replaceable(left) && is_within();
         let untouched = ("before", &Setup::default());
         let first = || Verifying::begin(jobs, plan, facts, untouched, allowed, &later);
         let verifying = budget.phase(FIRST, seconds, first)?;
@@ -115,8 +119,9 @@ impl<'c, 'a> Rounds<'c, 'a> {
     /// The targets of a round, and how many of them seem to break guidelines; the others were asked for.
     fn targets(&mut self, round: usize, current: &Verification) -> (Vec<Target>, usize) {
         let (site, plan) = (&self.context.site, &self.context.plan);
-        // A first proof decides what is only screened.
-        let is_open = |judged: &&JudgedCell| round == 1 || judged.comparison.verdict == Outcome::Violated;
+        // A proof decides what is only screened.
+        let is_proven = self.tuned.after.is_some();
+        let is_open = |judged: &&JudgedCell| !is_proven || judged.comparison.verdict == Outcome::Violated;
         let suspected = current.suspected().filter(is_open);
         let mut targets = targets(suspected.filter(|judged| !self.ledger.is_given_up(&judged.cell.name())));
         if !plan.calls.is_empty() {

@@ -146,6 +146,13 @@ impl Verification {
         self.cells.extend(open);
     }
 
+    /// Keeps the subjects that were neither timed nor failed: their launches had to end before.
+    pub(super) fn note_unreached(&mut self, subjects: &BTreeSet<Subject>) {
+        let untimed = subjects.iter().filter(|one| !self.medians.contains_key(one));
+        let untimed = untimed.map(Subject::item_id);
+        self.unreached = untimed.filter(|id| !self.failed.contains_key(id)).collect();
+    }
+
     /// Keeps the worst finding of the launches on their common time.
     pub(super) fn heed(&mut self, found: Option<Synchronised>) {
         let Some(found) = found else { return };

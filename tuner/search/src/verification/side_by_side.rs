@@ -282,8 +282,7 @@ impl Work<'_, '_> {
     fn complete(&mut self, launches: usize) -> anyhow::Result<()> {
         let left = self.with_left(BTreeSet::new());
         let mut price = self.launch_price(&left);
-        while self.verification.launches < launches && (self.verification.launches == 0 || self.left_seconds() > price)
-        {
+        while self.verification.launches < launches && self.left_seconds() > price {
             let subjects = self.with_untouched(left.clone());
             // The next one takes as long as the last one, if not as was expected.
             price = price.max(self.launch(&subjects)?);

@@ -101,10 +101,7 @@ impl<'a, 'b> Verifying<'a, 'b> {
     fn end(self) -> Verification {
         self.work.tell(&self.course);
         let mut found = self.work.findings();
-        let subjects = self.work.plan.subjects();
-        let untimed = subjects.iter().filter(|one| !found.medians.contains_key(one));
-        let untimed = untimed.map(Subject::item_id);
-        found.unreached = untimed.filter(|id| !found.failed.contains_key(id)).collect();
+        found.note_unreached(&self.work.plan.subjects());
         found
     }
 
@@ -123,8 +120,11 @@ impl<'a, 'b> Verifying<'a, 'b> {
         &self.course.entered
     }
 
-    /// Takes a launch of the untouched library in a proof, and looks at the cells where this is due.
+    /// Takes a launch of the untouched library in a proof, as long as a cell needs it, and looks at the cells where this is due.
     pub(super) fn take(&mut self, name: String, launched: &Launched, unused: Verification) -> anyhow::Result<()> {
+        if self.course.entered.is_empty() {
+            return Ok(());
+        }
         let work = &mut self.work;
         let number = work.verification.launches;
         let (blocks, failed) = (&launched.blocks, &mut work.verification.failed);
