@@ -94,10 +94,10 @@ pub enum NotDeployed {
         /// Excess of the cost, in seconds.
         seconds: f64,
     },
-    /// It makes more cells slower than their bounds than it fixes, and the budget ended before these were searched.
-    LeavesBehind {
-        /// Those cells.
-        cells: Vec<String>,
+    /// The same algorithm hung with other values of its parameters: it was not run where that one did.
+    AlikeHung {
+        /// That candidate.
+        other: String,
     },
     /// No guideline is violated. The contest was requested, and nothing is changed for it.
     NothingToFix,
@@ -245,12 +245,9 @@ impl fmt::Display for NotDeployed {
                 "would cost the calls of the mix {} more than it saves",
                 format::seconds(*seconds)
             ),
-            NotDeployed::LeavesBehind { cells } => write!(
-                f,
-                "would leave more cells slower than their bounds than it fixes, and the budget ended before these were searched: {}; raise \
-                 --budget",
-                cells.join(", ")
-            ),
+            NotDeployed::AlikeHung { other } => {
+                write!(f, "was not tried further: the same algorithm hung as `{other}`")
+            }
             NotDeployed::NothingToFix => write!(f, "is not needed: no guideline is violated here"),
             NotDeployed::CannotBeDeployed => write!(f, "cannot be deployed with this library"),
             NotDeployed::SlowerApart { when, ratio, ratio_ci } => write!(

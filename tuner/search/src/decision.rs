@@ -15,6 +15,7 @@ use kilter_model::ledger::Ledger;
 use kilter_model::not_deployed::NotDeployed;
 use kilter_model::options::Goal;
 use kilter_model::report::FixKind;
+use kilter_protocol::fault::FaultKind;
 use kilter_stats::verdict::Rule;
 
 use crate::choose::{Choice, Held};
@@ -214,12 +215,32 @@ impl Deciding<'_, '_> {
                     known
                         .struck
                         .insert((cell, selection.clone()), NotDeployed::Failed { what });
+                    if what == FaultKind::Hung {
+                        self.strike_alike(&problem, cell, &selection, known);
+                    }
                 }
                 known.checked.insert((cell, selection));
             }
             if !is_struck {
                 return Ok(assignment);
             }
+        }
+    }
+
+    /// Strikes the algorithm of the library that hung with other values of its parameters, too: each hang costs seconds.
+    fn strike_alike(&self, problem: &Problem, cell: Cell, hung: &Selection, known: &mut Known) {
+        let Some(row) = self.context.site.library.algorithms_of(cell.0) else {
+            return;
+        };
+        let algorithm = |selection: &Selection| match selection {
+            Selection::Settings(settings) => settings.iter().find(|(name, _)| *name == row.parameter).cloned(),
+            _ => None,
+        };
+        let ways = problem.calls.iter().filter(|call| call.cell == cell).flat_map(|call| &call.ways);
+        let alike = ways.filter_map(|way| way.selection.as_ref());
+        for selection in alike.filter(|one| *one != hung && algorithm(one).is_some() && algorithm(one) == algorithm(hung)) {
+            let why = NotDeployed::AlikeHung { other: hung.id() };
+            known.struck.entry((cell, selection.clone())).or_insert(why);
         }
     }
 

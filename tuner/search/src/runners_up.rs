@@ -60,6 +60,7 @@ fn row<'c>(one: &'c Contestant, deployed: &Deployment) -> Option<(Collective, &'
         one.not_deployed,
         Some(
             NotDeployed::Failed { .. }
+                | NotDeployed::AlikeHung { .. }
                 | NotDeployed::Banned
                 | NotDeployed::TakenBack { .. }
                 | NotDeployed::CannotBeDeployed

@@ -165,7 +165,7 @@ fn launches_that_depend_on_each_other_become_more_but_for_what_is_clear() {
     };
     let cells =
         "--guidelines GL* --functions reduce,bcast,scan,gather --sizes 64,256,1024,4096 --rounds 1 --only parameters";
-    let run = tune(library(621), &format!("{cells} --budget 200"));
+    let run = tune(library(681), &format!("{cells} --budget 200"));
     warning(&run, "launches depend on each other");
     let reduce = &cell(&run, SLOW).before;
     assert_eq!(reduce.verdict, Outcome::Violated);

@@ -1,8 +1,9 @@
 //! Group tests: several settings in one launch, to find the few that act.
 //!
 //! Few settings act on a call, and a launch costs more than what it measures. So settings of different parameters are tried together, and those of a
-//! group in which a target changes, or which fails, each alone. Dorfman 1943 (doi:10.1214/aoms/1177731363). Halving such a group would take as many
-//! launches where one of ten acts, each part being launched twice, and twice as many where several do.
+//! group that makes a target faster, or which fails, each alone. Dorfman 1943 (doi:10.1214/aoms/1177731363). Halving such a group would take as many
+//! launches where one of ten acts, each part being launched twice, and twice as many where several do. A group that only slows a target is halved: the
+//! half without the setting that does so needs one launch.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -30,23 +31,21 @@ const SLOWER: f64 = 1.5;
 const MODE: f64 = 2.6;
 
 impl Search<'_, '_> {
-    /// True if each of a group of so many is to be tried alone: the group fails, it makes a target faster in each of two launches, since one launch is chance, or it may hide
-    /// what one of its settings does.
-    fn is_open(&mut self, all: &[Assignment], present: &Times, members: usize) -> anyhow::Result<bool> {
+    /// What a group does, by two launches where one shows something: one launch is chance.
+    fn effect_of(&mut self, all: &[Assignment], present: &Times) -> anyhow::Result<Effect> {
         let is_exact = self.trials.parts.jobs.site.options.is_exact();
         let Ok(times) = self.trials.measure(all)? else {
-            return Ok(true);
+            return Ok(Effect::OfSome);
         };
         let first = changes(self.trials.targets, &times, present, is_exact);
-        if first.faster.is_empty() || is_exact {
-            return Ok(!first.faster.is_empty() || first.hides && members > FEW);
+        if is_exact || first == Changes::default() {
+            return Ok(first.effect());
         }
         let Ok(times) = self.trials.measure(all)? else {
-            return Ok(true);
+            return Ok(Effect::OfSome);
         };
         let second = changes(self.trials.targets, &times, present, is_exact);
-        let is_shown = !first.faster.is_disjoint(&second.faster);
-        Ok(is_shown || first.hides && second.hides && members > FEW)
+        Ok(first.and(&second).effect())
     }
 
     /// Groups of candidates that a launch can have together, in their order; what a contest that was asked for always measures is alone.
@@ -104,9 +103,15 @@ impl Search<'_, '_> {
                 continue;
             }
             let all = each_once(group.iter().flat_map(|one| one.assignments.iter().cloned()));
-            if self.is_open(&all, present, group.len())? {
-                for alone in group.into_iter().rev() {
-                    waiting.push_front(vec![alone]);
+            match self.effect_of(&all, present)? {
+                Effect::Nothing => {}
+                Effect::OfSome => group.into_iter().rev().for_each(|alone| waiting.push_front(vec![alone])),
+                // What one of them hides would have to be as large.
+                Effect::Slower if group.len() <= FEW => {}
+                Effect::Slower => {
+                    let second = group.split_off(group.len() / 2);
+                    waiting.push_front(second);
+                    waiting.push_front(group);
                 }
             }
         }
@@ -114,8 +119,19 @@ impl Search<'_, '_> {
     }
 }
 
-/// A group of so many that slows a target is not opened for that alone: what it hides would have to be as large.
+/// A group of so many that slows a target is not divided for that alone.
 const FEW: usize = 4;
+
+/// What the settings of a group do together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// None of them changes a target.
+    Nothing,
+    /// They make a target faster, or fail: each is tried alone.
+    OfSome,
+    /// A target takes so much longer that it may hide what another setting does: one of them is in the way of the others.
+    Slower,
+}
 
 /// Fewest calls whose common change may be one of the machine's: the change of one call alone is its own.
 const FEWEST_CALLS: usize = 3;
@@ -127,6 +143,24 @@ struct Changes {
     faster: BTreeSet<usize>,
     /// True if a call takes so much longer that it may hide what another setting does.
     hides: bool,
+}
+
+impl Changes {
+    /// What both launches show.
+    fn and(&self, other: &Changes) -> Changes {
+        Changes {
+            faster: self.faster.intersection(&other.faster).copied().collect(),
+            hides: self.hides && other.hides,
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        match (self.faster.is_empty(), self.hides) {
+            (false, _) => Effect::OfSome,
+            (true, true) => Effect::Slower,
+            (true, false) => Effect::Nothing,
+        }
+    }
 }
 
 /// Changes of targets in one launch. A change of all calls alike that a mode of the machine explains is none.

@@ -22,7 +22,7 @@ const MIN_LAUNCHES: usize = 3;
 #[derive(Debug)]
 pub(super) struct Course {
     /// Least distances of the log ratios from the floor.
-    distances: BTreeMap<Subject, f64>,
+    pub(super) distances: BTreeMap<Subject, f64>,
     /// Cells that no launch has room for so far, and those that wait for a proof.
     pub(super) waiting: Vec<Waiting<Cells>>,
     pub(super) later: Vec<Waiting<Cells>>,
@@ -171,7 +171,7 @@ impl Work<'_, '_> {
 
     /// Repeats from now on as tells the ratios of what is measured from the floor, as far as the screening saw them from it: as fits the blocks that share
     /// a launch. What a look has left open is not as far from the floor as it seemed, or varies more.
-    fn repeat(&mut self, distances: &BTreeMap<Subject, f64>, measured: &BTreeSet<Subject>, had: usize) {
+    pub(super) fn repeat(&mut self, distances: &BTreeMap<Subject, f64>, measured: &BTreeSet<Subject>, had: usize) {
         // Only here: a search compares others with these, and a proof all left sides with the untouched library's; those ratios nobody
         // knows yet.
         if !self.pass.screened || self.beside.is_some() {
@@ -215,7 +215,7 @@ impl Work<'_, '_> {
             let subjects = if is_fixed {
                 entered.clone()
             } else {
-                self.with_untouched(self.affordable(entered, had + made))
+                self.affordable(entered, had + made)
             };
             let price = self.pace() * self.launch_price(&subjects);
             // A first look needs its launches, whatever the estimate says, as far as the whole budget has them.

@@ -12,7 +12,7 @@ use super::allowance::{Allowance, Limit};
 use super::cells::Cells;
 use super::first_pass::{first_pass, pilot};
 use super::launches::{Timed, launch};
-use super::under_way::Verifying;
+use super::under_way::{self, Verifying};
 use super::within_reach::{self, Expected};
 use super::{InTurn, Medians, Verification, Work, number_of, other_type};
 use crate::context::{Cost, Facts, Jobs};
@@ -218,21 +218,9 @@ impl Work<'_, '_> {
         subjects
     }
 
-    /// Adds what the verification of the untouched library still needs, where the seconds reach for it in each launch that a proof may have yet: what is
-    /// deployed comes first.
-    pub(super) fn with_untouched(&self, subjects: BTreeSet<Subject>) -> BTreeSet<Subject> {
-        let Some(verifying) = self.beside.as_ref().and_then(|beside| beside.verifying.as_ref()) else {
-            return subjects;
-        };
-        let all = subjects.union(verifying.wanted()).cloned().collect();
-        let launches = self.most_launches.saturating_sub(self.verification.launches).max(1);
-        let is_within = self.pace() * self.launch_price(&all) * launches as f64 <= self.left_seconds();
-        if is_within { all } else { subjects }
-    }
-
     /// Chooses another type for calls that combine data, where the seconds reach for it as well.
     fn choose_other_type(&mut self, cells: &Cells) {
-        let price = self.launch_price(&self.with_untouched(self.with_left(cells.subjects())));
+        let price = self.launch_price(&self.with_left(cells.subjects()));
         let has_time = self.left_seconds() > WITH_OTHER_TYPE * price * self.most_launches as f64;
         let (Some(operand), Some(beside)) = (other_type::other_type(self.jobs.site.options), &mut self.beside) else {
             return;
@@ -252,29 +240,35 @@ impl Work<'_, '_> {
     }
 
     /// Makes one launch of the untouched library, in a proof, with the same blocks as the launch beside it: what else is measured in a block is in the
-    /// caches, and would make the one side slower than the other. Returns its cost in seconds.
+    /// caches, and would make the one side slower than the other. Blocks of what the untouched library's verification has left to the proof are among
+    /// them, where the seconds reach for them in all launches that a proof may have yet. Returns its cost in seconds.
     pub(super) fn launch_untouched(&mut self, number: usize, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
         let jobs = self.jobs;
         let name = format!("{}/{number}{UNTOUCHED}", self.label);
-        let blocks = self.blocks(subjects, &name);
+        let mut blocks = self.blocks(subjects, &name);
+        let left_launches = self.most_launches.saturating_sub(number + 1) as f64;
+        let spare_seconds = self.left_seconds() - left_launches * self.pace() * self.launch_price(subjects);
         let Some(beside) = &mut self.beside else {
             return Ok(0.0);
         };
-        let mut unused = Verification::default();
-        let launched = launch(jobs, &name, &Setup::default(), blocks, &mut unused, None)?;
-        let failed = &mut self.verification.failed;
-        beside
-            .timed
-            .collect(number, &launched.blocks, &launched.outcomes, failed);
-        other_type::collect(
-            &mut beside.of_other_type.1,
-            number,
-            &launched.blocks,
-            &launched.outcomes,
-        );
-        if let Some(verifying) = &mut beside.verifying {
-            verifying.take(name, &launched, unused)?;
+        let verifying = beside.verifying.as_mut();
+        let mut verifying = verifying.filter(|one| (left_launches + 1.0) * one.seconds() <= spare_seconds);
+        if let Some(verifying) = &mut verifying {
+            blocks.extend(verifying.blocks(&name));
+            // Among the others, not behind them.
+            blocks.sort_by_key(|block| block.seed);
         }
+        let mut of_launch = Verification::default();
+        let launched = launch(jobs, &name, &Setup::default(), blocks, &mut of_launch, None)?;
+        let all = launched.blocks.into_iter().zip(launched.outcomes);
+        let (left_to_it, own): (Vec<_>, Vec<_>) = all.partition(|(block, _)| under_way::is_left_to_proof(block));
+        if let Some(verifying) = verifying {
+            verifying.take(name, left_to_it, launched.reference, of_launch)?;
+        }
+        let (blocks, outcomes): (Vec<_>, Vec<_>) = own.into_iter().unzip();
+        let failed = &mut self.verification.failed;
+        beside.timed.collect(number, &blocks, &outcomes, failed);
+        other_type::collect(&mut beside.of_other_type.1, number, &blocks, &outcomes);
         Ok(launched.seconds)
     }
 
@@ -283,9 +277,8 @@ impl Work<'_, '_> {
         let left = self.with_left(BTreeSet::new());
         let mut price = self.launch_price(&left);
         while self.verification.launches < launches && self.left_seconds() > price {
-            let subjects = self.with_untouched(left.clone());
             // The next one takes as long as the last one, if not as was expected.
-            price = price.max(self.launch(&subjects)?);
+            price = price.max(self.launch(&left)?);
         }
         if self.verification.launches < launches {
             self.jobs.progress.warn(&format!(

@@ -1,10 +1,10 @@
 //! A verification of which a part is left to the launches of a proof: these have the untouched library in turn with what is deployed, so that its
 //! guidelines are decided by launches that are made anyway.
 
-use std::collections::BTreeSet;
-
+use kilter_bench::launch::session::BlockOutcome;
 use kilter_model::plan::{Plan, Subject};
 use kilter_model::setup::Setup;
+use kilter_protocol::plan::Block;
 use kilter_stats::verdict;
 
 use super::admission::Waiting;
@@ -12,7 +12,6 @@ use super::allowance::Limit;
 use super::cells::Cells;
 use super::confirming::Course;
 use super::first_pass::first_pass;
-use super::launches::Launched;
 use super::{Allowance, Verification, Work};
 use crate::context::{Facts, Jobs};
 
@@ -115,32 +114,68 @@ impl<'a, 'b> Verifying<'a, 'b> {
         self.course.admitted.extend(joining);
     }
 
-    /// Subjects whose times are still needed.
-    pub(super) fn wanted(&self) -> &BTreeSet<Subject> {
-        &self.course.entered
+    /// Seconds that [`Verifying::blocks`] are expected to take; 0 where nothing is open.
+    pub(super) fn seconds(&self) -> f64 {
+        let entered = &self.course.entered;
+        self.work.launch_price(entered) - self.work.jobs.launch_seconds()
     }
 
-    /// Takes a launch of the untouched library in a proof, as long as a cell needs it, and looks at the cells where this is due.
-    pub(super) fn take(&mut self, name: String, launched: &Launched, unused: Verification) -> anyhow::Result<()> {
-        if self.course.entered.is_empty() {
+    /// Blocks of the cells that joined and are open still, beside those that a launch of the untouched library has in a proof.
+    pub(super) fn blocks(&mut self, name: &str) -> Vec<Block> {
+        let Course {
+            distances,
+            entered,
+            had,
+            ..
+        } = &self.course;
+        if entered.is_empty() {
+            return Vec::new();
+        }
+        self.work.repeat(distances, entered, *had);
+        let blocks = self.work.blocks(entered, name).into_iter();
+        let with_id = |block: Block| Block {
+            id: format!("{}{LEFT_TO_PROOF}", block.id),
+            ..block
+        };
+        blocks.map(with_id).collect()
+    }
+
+    /// Takes these blocks of a launch, and looks at the cells where this is due.
+    pub(super) fn take(
+        &mut self,
+        name: String,
+        blocks: Vec<(Block, BlockOutcome)>,
+        reference: Vec<f64>,
+        of_launch: Verification,
+    ) -> anyhow::Result<()> {
+        if blocks.is_empty() {
             return Ok(());
         }
         let work = &mut self.work;
         let number = work.verification.launches;
-        let (blocks, failed) = (&launched.blocks, &mut work.verification.failed);
-        work.timed.collect(number, blocks, &launched.outcomes, failed);
-        work.verification.reference.push(launched.reference.clone());
-        work.verification.seconds += unused.seconds;
-        work.verification.heed(unused.sync);
+        let (blocks, outcomes): (Vec<_>, Vec<_>) = blocks.into_iter().unzip();
+        let failed = &mut work.verification.failed;
+        work.timed.collect(number, &blocks, &outcomes, failed);
+        work.verification.reference.push(reference);
+        work.verification.seconds += outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>();
+        work.verification.heed(of_launch.sync);
         work.verification.launches += 1;
         work.keys.push(name);
         self.is_unseen = true;
-        let made = self.course.entered.iter();
-        let made = made.map(|one| work.timed.launches_of(one).len()).max().unwrap_or(0);
+        let entered = self.course.entered.iter();
+        let made = entered.map(|one| work.timed.launches_of(one).len()).max().unwrap_or(0);
         if made >= verdict::next_look(self.course.had, work.most_launches) {
             work.judge(&mut self.course, false)?;
             self.is_unseen = false;
         }
         Ok(())
     }
+}
+
+/// Suffix of the ids of blocks in a proof that belong to the untouched library's verification.
+const LEFT_TO_PROOF: &str = " before";
+
+/// True for these blocks.
+pub(super) fn is_left_to_proof(block: &Block) -> bool {
+    block.id.ends_with(LEFT_TO_PROOF)
 }
