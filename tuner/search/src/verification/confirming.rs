@@ -139,6 +139,7 @@ impl Work<'_, '_> {
         }
         fresh.retain_timed(&self.timed);
         self.cells.append(fresh);
+        self.timed.most = Some(self.most_launches);
         let design = &mut course.design;
         design.weigh(course.weights.by_cell(&self.cells));
         design.set_rule(self.jobs.site.rule(self.verification.noise_seconds));

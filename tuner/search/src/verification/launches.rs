@@ -29,6 +29,8 @@ const REFERENCE_BYTES: u64 = 1024;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Timed {
     medians: BTreeMap<Subject, BTreeMap<usize, f64>>,
+    /// Launches that a comparison takes at most, the first ones; both sides may be in more, for other cells.
+    pub(super) most: Option<usize>,
 }
 
 impl Timed {
@@ -39,7 +41,7 @@ impl Timed {
             .iter()
             .filter_map(|(launch, a)| Some((*launch, *a, *right.get(launch)?)));
         let (mut launches, mut lefts, mut rights) = (Vec::new(), Vec::new(), Vec::new());
-        for (launch, a, b) in both {
+        for (launch, a, b) in both.take(self.most.unwrap_or(usize::MAX)) {
             launches.push(launch);
             lefts.push(a);
             rights.push(b);
@@ -78,7 +80,8 @@ impl Timed {
             .map(|subject| self.medians.get(subject))
             .collect::<Option<_>>()?;
         let is_common = |launch: &usize| all.iter().all(|medians| medians.contains_key(launch));
-        let launches: Vec<usize> = all.first()?.keys().copied().filter(is_common).collect();
+        let common = all.first()?.keys().copied().filter(is_common);
+        let launches: Vec<usize> = common.take(self.most.unwrap_or(usize::MAX)).collect();
         let medians = |of: &&BTreeMap<usize, f64>| launches.iter().map(|launch| of[launch]).collect();
         let medians = all.iter().map(medians).collect();
         (!launches.is_empty()).then_some((launches, medians))
