@@ -8,7 +8,6 @@ mod measured;
 mod parts;
 mod site;
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use kilter_bench::launch::{Bench, CommandTemplate};
@@ -122,7 +121,7 @@ impl<'a> Context<'a> {
     pub fn begin_search(&self, seconds: f64, noise_seconds: f64, hosts: usize) {
         // The verification of what is deployed measures the untouched library's left sides as well.
         let budget = &self.jobs.budget;
-        budget.reserve(self.proof_seconds(&|_| true).max(seconds));
+        budget.reserve(self.proof_seconds().max(seconds));
         let site = &self.site.options.site_parameters;
         let mut lie_on = self.site.hosts();
         if lie_on.is_empty() {
@@ -133,21 +132,18 @@ impl<'a> Context<'a> {
         self.facts.begin(noise_seconds, usual);
     }
 
-    /// Seconds that a proof of the cells of these left sides takes, by what the first verification saw: its screening, and its launches on both sides.
+    /// Seconds that a proof of everything takes, by what the first verification saw: its screening, and its launches on both sides.
     #[must_use]
-    pub fn proof_seconds(&self, is_measured: &dyn Fn(&Subject) -> bool) -> f64 {
+    pub fn proof_seconds(&self) -> f64 {
         let costs = self.facts.costs();
         let left = self.plan.library_subjects();
-        let cells = self.plan.cells.iter().filter(|cell| is_measured(&cell.left));
-        let mut measured: BTreeSet<&Subject> = cells.flat_map(|cell| [&cell.left, &cell.right]).collect();
-        measured.extend(left.iter().filter(|one| is_measured(one)));
         let of = |subject: &Subject| {
             costs.get(subject).map_or(0.0, |cost| {
                 let sides = if left.contains(subject) { 2.0 } else { 1.0 };
                 sides * PROOF_LAUNCHES as f64 * cost.launch_seconds
             })
         };
-        let measuring: f64 = measured.into_iter().map(of).sum();
+        let measuring: f64 = costs.keys().map(of).sum();
         let starts = 2 * PROOF_LAUNCHES + SCREENING_LAUNCHES;
         MARGIN * (measuring + starts as f64 * self.jobs.launch_seconds())
     }

@@ -150,6 +150,24 @@ fn in_a_group_of_settings_the_one_that_acts_is_found_and_the_one_that_hangs_is_n
     warning(&run, "`d=1` hung");
 }
 
+/// Of ten settings `s3` makes Reduce of 1024 B three times as slow. Groups that have it are launched twice (all, five, three of them), the others (five,
+/// two) once, beside one launch without any.
+#[test]
+fn a_group_that_only_slows_a_call_is_halved() {
+    let library = ScriptedLibrary::new().cost("reduce", |call, usual| {
+        let is_slow = call.bytes == 1024 && call.is("s3", "1");
+        if is_slow { 3.0 * usual } else { usual }
+    });
+    let library = (0..10).fold(library, |library, number| {
+        library.setting(&format!("s{number}"), "0", &["1"])
+    });
+    let (_directory, site) = site(library);
+    let run = tune_at(&site, &format!("{REDUCE} --only parameters"));
+    assert_eq!(changes(&run), [""; 0]);
+    let launches = keys(&site).into_iter().filter(|key| key.starts_with("search/1/settings/"));
+    assert_eq!(launches.count(), 1 + 2 + 2 + 1 + 2 + 1);
+}
+
 /// Reduce is slow, and its mend so fast that Gather is behind it. Bcast and Allreduce could become faster as well.
 #[test]
 fn the_smallest_deployment_mends_what_its_mends_leave_behind_and_nothing_else() {

@@ -124,6 +124,14 @@ fn quarantined(run: &Run) -> Vec<(&str, &str)> {
     all.map(|one| (one.id.as_str(), one.what.words())).collect()
 }
 
+/// Keys of the launches, in order.
+fn keys(site: &Site) -> Vec<String> {
+    let database = rusqlite::Connection::open(site.database()).unwrap();
+    let mut all = database.prepare("SELECT key FROM launches ORDER BY rowid").unwrap();
+    let keys = all.query_map([], |row| row.get(0)).unwrap();
+    keys.map(Result::unwrap).collect()
+}
+
 /// The one warning that has this part.
 fn warning<'r>(run: &'r Run, part: &str) -> &'r str {
     let found: Vec<&String> = run.report.warnings.iter().filter(|text| text.contains(part)).collect();

@@ -260,3 +260,33 @@ fn what_leaves_more_behind_than_it_fixes_is_deployed_and_what_is_left_says_why()
         assert!(reason.contains("still takes"), "{reason}");
     }
 }
+
+/// Launches of the proof have the untouched library in turn with what is deployed: its guidelines need none of their own beside the two that screen them.
+#[test]
+fn what_the_untouched_library_keeps_is_decided_by_the_proof() {
+    let (_directory, first) = site(slow_reduce(|call| call.algorithm == 2));
+    let run = tune_at(&first, REDUCE);
+    assert!(is_mended(&run, SLOW));
+    let launches = cell(&run, SLOW).before.left_medians.len();
+    assert!(launches >= 5, "{launches}");
+    let own: Vec<String> = keys(&first).into_iter().filter(|key| key.starts_with("before/")).collect();
+    assert_eq!(own, ["before/screen/0", "before/screen/1"]);
+    // The smallest deployment follows from what is violated.
+    let (_directory, smallest) = site(slow_reduce(|call| call.algorithm == 2));
+    let run = tune_at(&smallest, &format!("{REDUCE} --goal smallest"));
+    assert!(is_mended(&run, SLOW));
+    assert!(keys(&smallest).iter().any(|key| key.starts_with("before/0")));
+}
+
+/// Where there is nothing to prove, its launches are made all the same, behind the search.
+#[test]
+fn where_nothing_is_deployed_verdicts_come_behind_the_search() {
+    let (_directory, site) = site(slow_reduce(|_| false));
+    let run = tune_at(&site, &format!("{REDUCE} --only parameters"));
+    assert_eq!(changes(&run), [""; 0]);
+    assert_eq!(cell(&run, SLOW).before.verdict, Outcome::Violated);
+    let keys = keys(&site);
+    let place = |begin: &str| keys.iter().position(|key| key.starts_with(begin));
+    assert!(place("search/1/") < place("before/0"), "{keys:?}");
+    assert_eq!(place("after/"), None);
+}

@@ -9,7 +9,6 @@ use kilter_model::change::Change;
 use kilter_model::deployment::{Assignment, Deployment};
 use kilter_model::ledger::{Ledger, Proposal};
 use kilter_model::options::{Goal, TuneOptions};
-use kilter_model::plan::Subject;
 use kilter_model::setup::Setup;
 use kilter_overlap::tuning::Goals;
 use kilter_search::context::{Context, LaunchSearch};
@@ -45,18 +44,13 @@ impl<'c, 'a> Rounds<'c, 'a> {
             // Calls that break nothing can become faster all the same, and the search needs its seconds.
             goes_on: options.goal == Goal::Smallest && options.targets.is_empty() && options.contests.is_empty(),
         };
-        let site = context.site.options;
-        // Launches of the proof have the untouched library as well, and decide what these calls keep.
-        let is_replaceable = |left: &Subject| {
-            let is_open = |collective: Collective| site.limits.leaves(collective.name()).is_none();
-            left.collective().is_some_and(is_open)
-        };
-        let is_left_to_proof = options.goal == Goal::Fastest && site.screens();
+        let is_fast = options.goal == Goal::Fastest && context.site.options.screens();
         // Where the budget is too small for a proof, what is found has to be worth something by itself.
-        let is_within = || context.proof_seconds(&is_replaceable) <= kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
-        let later = |left: &Subject| is_left_to_proof && is_replaceable(left) && is_within();
+        let is_within =
+            || context.proof_seconds() <= kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
+        let are_left_to_proof = || is_fast && is_within();
         let untouched = ("before", &Setup::default());
-        let first = || Verifying::begin(jobs, plan, facts, untouched, allowed, &later);
+        let first = || Verifying::begin(jobs, plan, facts, untouched, allowed, &are_left_to_proof);
         let verifying = budget.phase(FIRST, seconds, first)?;
         let before = verifying.findings();
         context.begin_search(before.seconds, before.noise_seconds, before.hosts.len());

@@ -104,12 +104,6 @@ impl Cells {
         subjects
     }
 
-    /// Left sides.
-    pub(super) fn lefts(&self) -> BTreeSet<Subject> {
-        let of_pairs = self.pairs.iter().map(|cell| cell.left.clone());
-        of_pairs.chain(self.functions.iter().flat_map(Function::subjects)).collect()
-    }
-
     /// Subjects to time for these cells. A function's sizes stay together, so that each has the same launches.
     pub(super) fn subjects_of(&self, wanted: &[CellIndex]) -> BTreeSet<Subject> {
         let mut subjects = BTreeSet::new();

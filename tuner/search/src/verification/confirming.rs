@@ -40,18 +40,14 @@ impl Work<'_, '_> {
     /// Confirms the cells that the first pass leaves open: the dearest first, as many as the seconds can decide. A cell with enough launches
     /// makes room for the next.
     pub(super) fn confirm(&mut self, planned: &Cells) -> anyhow::Result<()> {
-        let mut course = self.begin_confirming(planned, &|_| false)?;
+        let mut course = self.begin_confirming(planned, false)?;
         self.follow(&mut course)?;
         self.tell(&course);
         Ok(())
     }
 
-    /// Finds the cells to confirm; those of `later` subjects wait.
-    pub(super) fn begin_confirming(
-        &mut self,
-        planned: &Cells,
-        later: &dyn Fn(&Subject) -> bool,
-    ) -> anyhow::Result<Course> {
+    /// Finds the cells to confirm; all of them wait where they are left to a proof.
+    pub(super) fn begin_confirming(&mut self, planned: &Cells, are_left_to_proof: bool) -> anyhow::Result<Course> {
         let (jobs, options) = (self.jobs, self.jobs.site.options);
         let rule = jobs.site.rule(self.verification.noise_seconds);
         self.screening = Screening::of(planned, &self.pass.timed, &rule, self.pass.screened);
@@ -83,8 +79,11 @@ impl Work<'_, '_> {
                 cells.len() - clear
             ));
         }
-        let is_later = |one: &Waiting<Cells>| one.what.lefts().iter().all(later);
-        let (later, mut waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_later);
+        let later = if are_left_to_proof {
+            std::mem::take(&mut waiting)
+        } else {
+            Vec::new()
+        };
         let mut admitted = Vec::new();
         if options.is_exact() {
             self.judge_exact(std::mem::take(&mut waiting))?;

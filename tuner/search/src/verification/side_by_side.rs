@@ -111,7 +111,7 @@ pub fn prove<'a, 'b>(
     let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
     work.most_launches = options.launches.min(PROOF_LAUNCHES);
     if let Some(verifying) = verifying.as_mut() {
-        verifying.join(touched);
+        verifying.join();
     }
     work.beside = Some(Beside {
         left,

@@ -2,12 +2,11 @@
 //! guidelines are decided by launches that are made anyway.
 
 use kilter_bench::launch::session::BlockOutcome;
-use kilter_model::plan::{Plan, Subject};
+use kilter_model::plan::Plan;
 use kilter_model::setup::Setup;
 use kilter_protocol::plan::Block;
 use kilter_stats::verdict;
 
-use super::admission::Waiting;
 use super::allowance::Limit;
 use super::cells::Cells;
 use super::confirming::Course;
@@ -28,7 +27,7 @@ pub fn verify(
     setup: &Setup,
     allowed: Allowance,
 ) -> anyhow::Result<Verification> {
-    let verifying = Verifying::begin(jobs, plan, facts, (label, setup), allowed, &|_| false)?;
+    let verifying = Verifying::begin(jobs, plan, facts, (label, setup), allowed, &|| false)?;
     Ok(verifying.end())
 }
 
@@ -42,8 +41,8 @@ pub struct Verifying<'a, 'b> {
 }
 
 impl<'a, 'b> Verifying<'a, 'b> {
-    /// Screens everything that is planned, and confirms the cells that can be violated, as [`verify`] does, but those whose left sides are decided
-    /// `later`, in launches of a proof.
+    /// Screens everything that is planned, and confirms the cells that can be violated, as [`verify`] does, unless these `are_left_to_proof`, which is
+    /// asked once the costs are known.
     ///
     /// # Errors
     /// As [`verify`].
@@ -53,7 +52,7 @@ impl<'a, 'b> Verifying<'a, 'b> {
         facts: &Facts,
         (label, setup): (&str, &Setup),
         allowed: Allowance,
-        later: &dyn Fn(&Subject) -> bool,
+        are_left_to_proof: &dyn Fn() -> bool,
     ) -> anyhow::Result<Verifying<'a, 'b>> {
         let mut verification = Verification::default();
         let mut limit = Limit::new(allowed, jobs.budget.spent_seconds(), jobs.budget.total_seconds());
@@ -63,7 +62,7 @@ impl<'a, 'b> Verifying<'a, 'b> {
         jobs.budget.prolong_part_until(limit.seconds);
         let mut work = Work::new(jobs, plan, (label, setup), verification, pass, limit);
         let planned = Cells::new(plan, &work.pass.timed, jobs.site.options.effect_floor);
-        let mut course = work.begin_confirming(&planned, later)?;
+        let mut course = work.begin_confirming(&planned, are_left_to_proof())?;
         work.follow(&mut course)?;
         Ok(Verifying {
             work,
@@ -104,11 +103,9 @@ impl<'a, 'b> Verifying<'a, 'b> {
         found
     }
 
-    /// Lets the cells join the launches of a proof that have a side which the deployment touches.
-    pub(super) fn join(&mut self, touched: &dyn Fn(&Subject) -> bool) {
-        let is_touched = |one: &Waiting<Cells>| one.subjects.iter().any(touched);
-        let (joining, later): (Vec<_>, Vec<_>) = self.course.later.drain(..).partition(is_touched);
-        self.course.later = later;
+    /// Lets the cells that were left to it join the launches of a proof.
+    pub(super) fn join(&mut self) {
+        let joining = std::mem::take(&mut self.course.later);
         let subjects = joining.iter().flat_map(|one| one.subjects.iter().cloned());
         self.course.entered.extend(subjects);
         self.course.admitted.extend(joining);
