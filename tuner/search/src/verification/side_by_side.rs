@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kilter_model::plan::{Plan, PlannedCell, Stakes, Subject};
 use kilter_model::setup::Setup;
-use kilter_protocol::plan::Operand;
+use kilter_protocol::plan::{Block, Implementation, Item, Operand};
 use kilter_stats::verdict::dependence::Looks;
 use kilter_stats::verdict::screening::SCREENING_LAUNCHES;
 
@@ -34,6 +34,15 @@ pub(super) struct Beside<'a, 'b> {
     pub(super) other_type: Option<Operand>,
     /// Times of calls that combine elements of another type, under the deployment and in the untouched library.
     pub(super) of_other_type: (Timed, Timed),
+}
+
+impl Beside<'_, '_> {
+    /// True of a block with a call that is timed on both sides.
+    fn measures(&self, block: &Block) -> bool {
+        let is_left = |item: &Item| Subject::of(item).is_some_and(|subject| self.left.contains(&subject));
+        let is_of_other_type = |item: &Item| matches!(item.implementation, Implementation::Among(_));
+        block.items.iter().any(|item| is_left(item) || is_of_other_type(item))
+    }
 }
 
 /// Subjects and cells that a deployment acts on.
@@ -239,8 +248,8 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Makes one launch of the untouched library, in a proof, with the same blocks as the launch beside it: what else is measured in a block is in the
-    /// caches, and would make the one side slower than the other. Blocks of what the untouched library's verification has left to the proof are among
+    /// Makes one launch of the untouched library, in a proof, with the same blocks as the launch beside it where these have left sides: what else is
+    /// measured in a block is in the caches, and would make the one side slower than the other. Blocks of what the untouched library's verification has left to the proof are among
     /// them, where the seconds reach for them in all launches that a proof may have yet. Returns its cost in seconds.
     pub(super) fn launch_untouched(&mut self, number: usize, subjects: &BTreeSet<Subject>) -> anyhow::Result<f64> {
         let jobs = self.jobs;
@@ -251,6 +260,7 @@ impl Work<'_, '_> {
         let Some(beside) = &mut self.beside else {
             return Ok(0.0);
         };
+        blocks.retain(|block| beside.measures(block));
         let verifying = beside.verifying.as_mut();
         let mut verifying = verifying.filter(|one| (left_launches + 1.0) * one.seconds() <= spare_seconds);
         if let Some(verifying) = &mut verifying {
