@@ -236,9 +236,15 @@ impl Deciding<'_, '_> {
             Selection::Settings(settings) => settings.iter().find(|(name, _)| *name == row.parameter).cloned(),
             _ => None,
         };
-        let ways = problem.calls.iter().filter(|call| call.cell == cell).flat_map(|call| &call.ways);
+        let ways = problem
+            .calls
+            .iter()
+            .filter(|call| call.cell == cell)
+            .flat_map(|call| &call.ways);
         let alike = ways.filter_map(|way| way.selection.as_ref());
-        for selection in alike.filter(|one| *one != hung && algorithm(one).is_some() && algorithm(one) == algorithm(hung)) {
+        for selection in
+            alike.filter(|one| *one != hung && algorithm(one).is_some() && algorithm(one) == algorithm(hung))
+        {
             let why = NotDeployed::AlikeHung { other: hung.id() };
             known.struck.entry((cell, selection.clone())).or_insert(why);
         }

@@ -63,5 +63,8 @@ fn an_algorithm_that_hangs_on_the_roots_struct_hangs_once() {
     let fields = &run.report.contests[0].candidates;
     let others = fields.iter().filter_map(|one| one.not_deployed.as_ref());
     let mut texts = others.map(ToString::to_string);
-    assert!(texts.any(|text| text.contains("the same algorithm hung as")), "{fields:?}");
+    assert!(
+        texts.any(|text| text.contains("the same algorithm hung as")),
+        "{fields:?}"
+    );
 }

@@ -164,7 +164,9 @@ fn a_group_that_only_slows_a_call_is_halved() {
     let (_directory, site) = site(library);
     let run = tune_at(&site, &format!("{REDUCE} --only parameters"));
     assert_eq!(changes(&run), [""; 0]);
-    let launches = keys(&site).into_iter().filter(|key| key.starts_with("search/1/settings/"));
+    let launches = keys(&site)
+        .into_iter()
+        .filter(|key| key.starts_with("search/1/settings/"));
     assert_eq!(launches.count(), 1 + 2 + 2 + 1 + 2 + 1);
 }
 

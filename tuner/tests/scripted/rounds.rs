@@ -269,7 +269,10 @@ fn what_the_untouched_library_keeps_is_decided_by_the_proof() {
     assert!(is_mended(&run, SLOW));
     let launches = cell(&run, SLOW).before.left_medians.len();
     assert!(launches >= 5, "{launches}");
-    let own: Vec<String> = keys(&first).into_iter().filter(|key| key.starts_with("before/")).collect();
+    let own: Vec<String> = keys(&first)
+        .into_iter()
+        .filter(|key| key.starts_with("before/"))
+        .collect();
     assert_eq!(own, ["before/screen/0", "before/screen/1"]);
     // The smallest deployment follows from what is violated.
     let (_directory, smallest) = site(slow_reduce(|call| call.algorithm == 2));

@@ -46,8 +46,7 @@ impl<'c, 'a> Rounds<'c, 'a> {
         };
         let is_fast = options.goal == Goal::Fastest && context.site.options.screens();
         // Where the budget is too small for a proof, what is found has to be worth something by itself.
-        let is_within =
-            || context.proof_seconds() <= kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
+        let is_within = || context.proof_seconds() <= kilter_bench::budget::PROOF_SHARE * budget.total_seconds();
         let are_left_to_proof = || is_fast && is_within();
         let untouched = ("before", &Setup::default());
         let first = || Verifying::begin(jobs, plan, facts, untouched, allowed, &are_left_to_proof);

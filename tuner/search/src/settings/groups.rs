@@ -105,7 +105,10 @@ impl Search<'_, '_> {
             let all = each_once(group.iter().flat_map(|one| one.assignments.iter().cloned()));
             match self.effect_of(&all, present)? {
                 Effect::Nothing => {}
-                Effect::OfSome => group.into_iter().rev().for_each(|alone| waiting.push_front(vec![alone])),
+                Effect::OfSome => group
+                    .into_iter()
+                    .rev()
+                    .for_each(|alone| waiting.push_front(vec![alone])),
                 // What one of them hides would have to be as large.
                 Effect::Slower if group.len() <= FEW => {}
                 Effect::Slower => {

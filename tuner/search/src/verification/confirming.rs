@@ -8,10 +8,10 @@ use kilter_stats::verdict::dependence::{Dependence, Looks};
 use kilter_stats::verdict::sequential::CellIndex;
 use kilter_stats::verdict::{self, Outcome, Sequential};
 
-use super::found::JudgedCell;
 use super::Work;
 use super::admission::Waiting;
 use super::cells::Cells;
+use super::found::JudgedCell;
 use super::screened::Screening;
 use super::weights::Weights;
 

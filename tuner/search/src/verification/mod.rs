@@ -99,7 +99,10 @@ struct Work<'a, 'b> {
 
 impl std::fmt::Debug for Work<'_, '_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Work").field("label", &self.label).finish_non_exhaustive()
+        formatter
+            .debug_struct("Work")
+            .field("label", &self.label)
+            .finish_non_exhaustive()
     }
 }
 

@@ -70,7 +70,8 @@ pub(super) fn measure(
         let measured = jobs
             .budget
             .last_phase(PHASE, allotted, || -> anyhow::Result<Measured> {
-                let (mut after, untouched) = verification::prove(jobs, plan, &context.facts, (label, &setup), reached, &mut None)?;
+                let (mut after, untouched) =
+                    verification::prove(jobs, plan, &context.facts, (label, &setup), reached, &mut None)?;
                 let (mut spoilt, _) = spoilt(
                     jobs,
                     (label, &setup),
