@@ -23,11 +23,12 @@ const MIN_LAUNCHES: usize = 3;
 pub(super) struct Course {
     /// Least distances of the log ratios from the floor.
     pub(super) distances: BTreeMap<Subject, f64>,
-    /// Cells that no launch has room for so far, and those that wait for a proof.
+    /// Cells that no launch has room for so far.
     pub(super) waiting: Vec<Waiting<Cells>>,
+    /// Cells that wait for a proof.
     pub(super) later: Vec<Waiting<Cells>>,
     weights: Weights,
-    pub(super) design: Looks,
+    design: Looks,
     /// Cells that join with the next look.
     pub(super) admitted: Vec<Waiting<Cells>>,
     /// Subjects of all launches until the next look.

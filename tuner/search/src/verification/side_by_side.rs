@@ -62,8 +62,9 @@ const WITH_OTHER_TYPE: f64 = 2.0;
 /// Launches of a proof of what changed that look for calls which became slower; one of everything has twice as many.
 const LAUNCHES_OF_CHANGES: usize = 5;
 
-/// Verifies the deployment. Each of its launches is followed by one of the untouched library with left sides only, whose medians are returned,
-/// too, and what `verifying`, the verification of the untouched library, has left to them. Only touched subjects are measured, and of these only what the seconds reach for ([`mod@super::within_reach`]). Cells are screened and
+/// Verifies the deployment. Each of its launches is followed by one of the untouched library, with left sides, whose medians are returned, and with what
+/// its verification `verifying` has left to a proof. Under the deployment only touched subjects are measured, and of these only what the seconds reach for
+/// ([`mod@super::within_reach`]). Cells are screened and
 /// confirmed as in [`super::verify`]. Left sides are in every launch, since slowdowns are looked for with all launches. If the budget ends in the
 /// middle, the open cells are reported so.
 ///

@@ -1,5 +1,5 @@
-//! A verification of which a part is left to the launches of a proof: these have the untouched library in turn with what is deployed, so that its
-//! guidelines are decided by launches that are made anyway.
+//! A verification that is screened, and whose decisions may be left to the launches of a proof: these have the untouched library in turn with what is
+//! deployed, so that no launch is started for its guidelines alone.
 
 use kilter_bench::launch::session::BlockOutcome;
 use kilter_model::plan::Plan;
